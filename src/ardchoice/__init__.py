@@ -1,0 +1,60 @@
+"""ardchoice: find, estimate and explain the utility functions of discrete choice models."""
+
+from importlib.metadata import version as _version
+
+from ardchoice.data import (
+    Categorical,
+    ChoiceData,
+    Cut,
+    Numeric,
+    datasets,
+    read_long,
+    read_wide,
+)
+from ardchoice.design import Design
+from ardchoice.errors import (
+    ArdchoiceError,
+    ArdchoiceWarning,
+    DataError,
+    IdentificationError,
+    SeparationError,
+    SpecificationError,
+    TransformError,
+)
+from ardchoice.mnl import (
+    MnlResult,
+    compare,
+    fit_mnl,
+    likelihood_ratio_test,
+    simulate_choices,
+)
+from ardchoice.space import Specification, Term, parse_specification, parse_term
+
+__version__ = _version("ardchoice")
+
+__all__ = [
+    "ArdchoiceError",
+    "ArdchoiceWarning",
+    "Categorical",
+    "ChoiceData",
+    "Cut",
+    "DataError",
+    "Design",
+    "IdentificationError",
+    "MnlResult",
+    "Numeric",
+    "SeparationError",
+    "Specification",
+    "SpecificationError",
+    "Term",
+    "TransformError",
+    "compare",
+    "datasets",
+    "fit_mnl",
+    "likelihood_ratio_test",
+    "parse_specification",
+    "parse_term",
+    "read_long",
+    "read_wide",
+    "simulate_choices",
+]

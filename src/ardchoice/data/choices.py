@@ -1,0 +1,233 @@
+"""`ChoiceData`: what was observed, checked once, trusted by everything after."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ardchoice.data.overview import describe
+from ardchoice.data.recode import Recoding
+from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
+
+Unit = Literal["person", "situation"]
+
+
+@dataclass(frozen=True, eq=False)
+class Attribute:
+    """One attribute of the alternatives that have it.
+
+    Attributes
+    ----------
+    name
+    alternatives
+        Positions of the alternatives that have it, ascending; A of them.
+    values
+        Shape (A, N): numbers, or codes into `levels`. Anything where unavailable.
+    levels, reference
+        For a categorical attribute its levels and the position of the one without a column.
+    recoding
+        How the levels were made, to repeat it on other data.
+    """
+
+    name: str
+    alternatives: tuple[int, ...]
+    values: npt.NDArray[Any]
+    levels: tuple[str, ...] | None = None
+    reference: int = 0
+    recoding: Recoding | None = None
+
+    def of(self, alternative: int) -> npt.NDArray[Any]:
+        """The values for one alternative; shape (N,)."""
+        return np.asarray(self.values[self.alternatives.index(alternative)])
+
+
+@dataclass(frozen=True, eq=False)
+class Covariate:
+    """One fact about the person or the situation, the same for every alternative.
+
+    Attributes
+    ----------
+    name
+    values
+        Shape (N,): numbers, or codes into `levels`.
+    levels, reference
+        For a category its levels and the position of the one without a column; else None.
+    recoding
+        How the levels were made, to repeat it on other data.
+    """
+
+    name: str
+    values: npt.NDArray[Any]
+    levels: tuple[str, ...] | None = None
+    reference: int = 0
+    recoding: Recoding | None = None
+
+    @property
+    def is_categorical(self) -> bool:
+        """Whether it has levels rather than numbers."""
+        return self.levels is not None
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ChoiceData:
+    """N choice situations with J alternatives. Made by `read_wide` and `read_long`.
+
+    Arrays over alternatives have them first, shape (J, N), because everything later works on one
+    alternative at a time.
+
+    Attributes
+    ----------
+    alternatives
+        The J names.
+    available
+        Shape (J, N).
+    choice
+        Shape (N,), positions in `alternatives`; None for situations to be predicted.
+    attributes, covariates
+        By name.
+    person
+        Shape (N,), whole numbers from 0, one per person; None when each row is its own person.
+    weight
+        Shape (N,); None when all count once.
+    situation
+        Shape (N,), the row number (wide) or the id (long) each situation had in its table.
+    warnings
+        What the checks found that does not stand in the way.
+    """
+
+    alternatives: tuple[str, ...]
+    available: npt.NDArray[np.bool_]
+    choice: npt.NDArray[np.intp] | None
+    attributes: Mapping[str, Attribute]
+    covariates: Mapping[str, Covariate]
+    person: npt.NDArray[np.intp] | None
+    weight: npt.NDArray[np.float64] | None
+    situation: npt.NDArray[Any]
+    warnings: tuple[Problem, ...] = ()
+
+    def __post_init__(self) -> None:
+        arrays = [self.available, self.choice, self.person, self.weight, self.situation]
+        arrays += [a.values for a in self.attributes.values()]
+        arrays += [c.values for c in self.covariates.values()]
+        for array in arrays:
+            if array is not None:
+                array.setflags(write=False)
+
+    def __len__(self) -> int:
+        return int(self.available.shape[1])
+
+    @property
+    def n_situations(self) -> int:
+        """Number of choice situations, N."""
+        return len(self)
+
+    @property
+    def n_persons(self) -> int | None:
+        """Number of persons, or None when the data have no person ids."""
+        return None if self.person is None else int(self.person.max(initial=-1)) + 1
+
+    @property
+    def weights(self) -> npt.NDArray[np.float64]:
+        """Weights, ones when there are none; shape (N,)."""
+        return np.ones(len(self)) if self.weight is None else self.weight
+
+    def chosen(self) -> npt.NDArray[np.intp]:
+        """The choices, or an error when these are situations without choices; shape (N,)."""
+        if self.choice is None:
+            raise ArdchoiceError(
+                "These situations have no observed choices: they were read without a choice "
+                "column. They can be predicted, not fitted or scored."
+            )
+        return self.choice
+
+    def shares(self) -> pd.Series:
+        """Observed (weighted) share of each alternative."""
+        counts = np.bincount(self.chosen(), self.weights, minlength=len(self.alternatives))
+        return pd.Series(counts / counts.sum(), index=list(self.alternatives), name="share")
+
+    def alternative(self, name: str) -> int:
+        """Position of an alternative, or an error that lists the nearest names."""
+        if name not in self.alternatives:
+            raise ArdchoiceError(
+                f"There is no alternative {name!r}. {did_you_mean(name, self.alternatives)}"
+            )
+        return self.alternatives.index(name)
+
+    def __str__(self) -> str:
+        return describe(self)
+
+    def __repr__(self) -> str:
+        persons = "" if self.person is None else f", {self.n_persons} persons"
+        return (
+            f"<ChoiceData: {len(self)} situations{persons}, {len(self.alternatives)} alternatives>"
+        )
+
+    # -- Parts of the data ------------------------------------------------------------------
+
+    def take(self, rows: npt.ArrayLike) -> ChoiceData:
+        """The choice situations at these positions (or where a mask is true), in that order."""
+        index = np.arange(len(self))[np.asarray(rows)]
+        person = None if self.person is None else pd.factorize(self.person[index])[0]
+        return replace(
+            self,
+            available=self.available[:, index],
+            choice=None if self.choice is None else self.choice[index],
+            attributes={
+                n: replace(a, values=a.values[:, index]) for n, a in self.attributes.items()
+            },
+            covariates={n: replace(c, values=c.values[index]) for n, c in self.covariates.items()},
+            person=person,
+            weight=None if self.weight is None else self.weight[index],
+            situation=self.situation[index],
+        )
+
+    def with_choice(self, choice: npt.ArrayLike) -> ChoiceData:
+        """The same situations with other choices (positions in `alternatives`); shape (N,)."""
+        picked = np.array(choice, dtype=np.intp)
+        rows = np.arange(len(self))
+        if picked.shape != (len(self),) or not self.available[picked, rows].all():
+            raise ArdchoiceError(
+                "Every situation needs one choice among its available alternatives."
+            )
+        return replace(self, choice=picked)
+
+    def split(
+        self, test: float = 0.3, *, seed: int = 0, by: Unit | None = None
+    ) -> tuple[ChoiceData, ChoiceData]:
+        """Two parts, by person whenever there are persons: (the rest, a share `test`)."""
+        if not 0 < test < 1:
+            raise ArdchoiceError(f"The share held out must lie between 0 and 1, not {test}.")
+        unit, count = self._units(by)
+        cut = round(count * test)
+        if not 0 < cut < count:
+            raise ArdchoiceError(f"{count} {by or 'unit'}s cannot be split with a share of {test}.")
+        held_out = np.zeros(count, dtype=bool)
+        held_out[np.random.default_rng(seed).permutation(count)[:cut]] = True
+        return self.take(~held_out[unit]), self.take(held_out[unit])
+
+    def folds(
+        self, k: int = 5, *, seed: int = 0, by: Unit | None = None
+    ) -> Iterator[tuple[ChoiceData, ChoiceData]]:
+        """K pairs (the rest, one fold), by person whenever there are persons."""
+        unit, count = self._units(by)
+        if not 2 <= k <= count:
+            raise ArdchoiceError(f"Between 2 and {count} folds can be made, not {k}.")
+        fold = np.empty(count, dtype=int)
+        fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % k
+        for i in range(k):
+            held_out = fold[unit] == i
+            yield self.take(~held_out), self.take(held_out)
+
+    def _units(self, by: Unit | None) -> tuple[npt.NDArray[np.intp], int]:
+        if by not in (None, "person", "situation"):
+            raise ArdchoiceError(f"Data are split by 'person' or 'situation', not by {by!r}.")
+        if by == "person" and self.person is None:
+            raise ArdchoiceError("The data have no person ids; read them with person=...")
+        if self.person is None or by == "situation":
+            return np.arange(len(self)), len(self)
+        return self.person, self.n_persons or 0

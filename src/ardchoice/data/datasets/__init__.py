@@ -1,0 +1,90 @@
+"""Data to learn on, shipped with the package. PROVENANCE.md beside this file says whence."""
+
+from __future__ import annotations
+
+import textwrap
+from importlib.resources import as_file, files
+from typing import Literal
+
+import pandas as pd
+
+from ardchoice.data.choices import ChoiceData
+from ardchoice.data.datasets.published import SPECIFICATIONS
+from ardchoice.data.recode import Categorical
+from ardchoice.data.wide import read_wide
+from ardchoice.errors import ArdchoiceError, did_you_mean
+
+COMMUTING, SHOPPING, LEISURE = "1", "2", "3"
+
+
+def swissmetro() -> pd.DataFrame:
+    """The raw Swissmetro stated-preference table: 10,728 rows, 28 columns.
+
+    Nine answers each of 1,192 travellers between TRAIN, the hypothetical magnetic-levitation
+    Swissmetro (SM) and CAR (Bierlaire, Axhausen and Abay, 2001).
+    """
+    with as_file(files(__name__) / "swissmetro.csv.gz") as path:
+        return pd.read_csv(path)
+
+
+def swissmetro_choices(
+    version: Literal["semi-artificial", "real"] = "semi-artificial",
+) -> ChoiceData:
+    """Swissmetro as prepared by Rodrigues, Ortelli, Bierlaire and Pereira.
+
+    Parameters
+    ----------
+    version
+        ``"semi-artificial"``: rows with a choice and a known age (10,710 rows, 1,190 persons),
+        units as recorded. ``"real"``: also without purpose 9 (10,692 rows, 1,188 persons); TT and
+        HE in hours, CO in hundreds of francs, purpose in three groups (1 commuting, 2 shopping,
+        3 leisure).
+
+    Returns
+    -------
+    ChoiceData
+        Levels carry the codes of the raw table (GA 1 is a holder of the season ticket); the last
+        level is the reference. Costs are as recorded, also for season-ticket holders.
+    """
+    if version not in ("semi-artificial", "real"):
+        raise ArdchoiceError(f"Swissmetro comes 'semi-artificial' or 'real', not {version!r}.")
+    raw = swissmetro()
+    raw = raw[(raw["CHOICE"] != 0) & (raw["AGE"] != 6)]
+    purpose = Categorical()
+    if version == "real":
+        raw = raw[raw["PURPOSE"] != 9].copy()
+        for mode in ("TRAIN", "SM", "CAR"):
+            raw[f"{mode}_TT"] = raw[f"{mode}_TT"] / 60
+            raw[f"{mode}_CO"] = raw[f"{mode}_CO"] * 0.01
+            if mode != "CAR":
+                raw[f"{mode}_HE"] = raw[f"{mode}_HE"] / 60
+        merge = {COMMUTING: [1, 3, 5, 7], SHOPPING: [2, 6], LEISURE: [4, 8]}
+        purpose = Categorical(merge=merge)
+    return read_wide(
+        raw,
+        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
+        choice="CHOICE",
+        attributes={
+            "TT": "{alt}_TT",
+            "CO": "{alt}_CO",
+            "HE": {"TRAIN": "TRAIN_HE", "SM": "SM_HE"},
+        },
+        covariates={
+            "GA": Categorical(),
+            "AGE": Categorical(),
+            "PURPOSE": purpose,
+            "WHO": Categorical(),
+            "LUGGAGE": Categorical(),
+            "INCOME": Categorical(),
+        },
+        availability="{alt}_AV",
+        person="ID",
+    )
+
+
+def swissmetro_specification(name: str) -> str:
+    """A published specification in the grammar: S1 to S9 (semi-artificial), R1 to R7 (real)."""
+    if name not in SPECIFICATIONS:
+        hint = did_you_mean(name, SPECIFICATIONS)
+        raise ArdchoiceError(f"There is no published specification {name!r}. {hint}")
+    return textwrap.dedent(SPECIFICATIONS[name]).strip()

@@ -1,0 +1,243 @@
+"""`Encoding`: what meeting the data teaches about terms, so that new data are treated the same."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.errors import SpecificationError, TransformError, did_you_mean, first_few
+from ardchoice.space import Linear, Term
+
+
+@dataclass(frozen=True)
+class Levels:
+    """A categorical covariate or attribute as terms use it.
+
+    Attributes
+    ----------
+    name
+    levels
+        All of them, as first seen.
+    reference
+        Position of the one without a column.
+    """
+
+    name: str
+    levels: tuple[str, ...]
+    reference: int
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The levels that have a column."""
+        return tuple(v for i, v in enumerate(self.levels) if i != self.reference)
+
+    def positions(self, variable: Attribute | Covariate) -> npt.NDArray[np.int32]:
+        """Column of every value (the count of columns for the reference); any shape."""
+        known = {level: i for i, level in enumerate(self.columns)}
+        known[self.levels[self.reference]] = len(known)
+        lookup = np.array([known.get(v, -1) for v in variable.levels or ()] + [-1], dtype=np.int32)
+        return np.asarray(lookup[variable.values])
+
+    def refuse_unseen(
+        self, variable: Attribute | Covariate, used: npt.NDArray[np.bool_] | None = None
+    ) -> None:
+        """Raise when (used) values have a level that was not there before."""
+        unseen = self.positions(variable) < 0
+        if used is not None:
+            unseen &= used
+        if not unseen.any():
+            return
+        levels = variable.levels or ()
+        new = sorted({levels[c] for c in np.unique(variable.values[unseen]) if c >= 0})
+        rows = np.unique(np.nonzero(unseen)[-1])
+        raise SpecificationError(
+            f"{self.name} has {'a level' if len(new) == 1 else 'levels'} that the model has never "
+            f"seen: {', '.join(map(repr, new))} in {len(rows)} rows ({first_few(rows)}). It knows: "
+            f"{', '.join(self.levels)}. Merge new levels into known ones when reading, or leave "
+            "these rows out."
+        )
+
+
+@dataclass(frozen=True)
+class TermColumns:
+    """One term met with data.
+
+    Attributes
+    ----------
+    term
+    alternatives
+        Positions of the alternatives it enters.
+    parameters
+        What its transform learned.
+    base
+        The levels of its attribute, when that is categorical.
+    by
+        Its categorical covariates.
+    times
+        Its numeric covariates.
+    names
+        One per column.
+    start
+        Where its columns begin among all coefficients.
+    """
+
+    term: Term
+    alternatives: tuple[int, ...]
+    parameters: tuple[float, ...]
+    base: Levels | None
+    by: tuple[Levels, ...]
+    times: tuple[str, ...]
+    names: tuple[str, ...]
+    start: int
+
+    @property
+    def n_columns(self) -> int:
+        """How many columns the term has."""
+        return len(self.names)
+
+    @property
+    def columns(self) -> slice:
+        """Where they stand among all coefficients."""
+        return slice(self.start, self.start + len(self.names))
+
+
+@dataclass(frozen=True)
+class Encoding:
+    """Every term of a design, ready for any data with the same columns.
+
+    Attributes
+    ----------
+    alternatives
+        The J names.
+    terms
+    """
+
+    alternatives: tuple[str, ...]
+    terms: tuple[TermColumns, ...]
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every coefficient."""
+        return tuple(name for term in self.terms for name in term.names)
+
+    @property
+    def n_columns(self) -> int:
+        """Number of coefficients, D."""
+        return sum(term.n_columns for term in self.terms)
+
+
+def learn_encoding(data: ChoiceData, terms: Iterable[Term]) -> Encoding:
+    """Find alternatives, attributes and covariates of every term, and learn its transform."""
+    encoded: list[TermColumns] = []
+    learned: dict[object, tuple[float, ...]] = {}
+    start = 0
+    for term in terms:
+        alternatives = _alternatives(data, term)
+        attribute = _attribute(data, term, alternatives)
+        covariates = [_covariate(data, name, term) for name in term.by]
+        key = (term.what, term.how, alternatives)
+        if key not in learned:
+            learned[key] = _learn(data, term, attribute, alternatives)
+        base = None
+        if attribute is not None and attribute.levels is not None:
+            base = Levels(attribute.name, attribute.levels, attribute.reference)
+        by = tuple(Levels(c.name, c.levels, c.reference) for c in covariates if c.levels)
+        names = _names(term, learned[key], base, by)
+        times = tuple(c.name for c in covariates if c.levels is None)
+        encoded.append(TermColumns(term, alternatives, learned[key], base, by, times, names, start))
+        start += len(names)
+    return Encoding(data.alternatives, tuple(encoded))
+
+
+def _alternatives(data: ChoiceData, term: Term) -> tuple[int, ...]:
+    for name in term.where:
+        if name not in data.alternatives:
+            raise SpecificationError(
+                f"'{term}': there is no alternative {name!r}. "
+                f"{did_you_mean(name, data.alternatives)}"
+            )
+    if term.where:
+        return tuple(sorted(data.alternatives.index(name) for name in term.where))
+    if term.what is None or term.what not in data.attributes:
+        return tuple(range(len(data.alternatives)))
+    return data.attributes[term.what].alternatives
+
+
+def _attribute(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> Attribute | None:
+    if term.what is None:
+        return None
+    if term.what not in data.attributes:
+        hint = did_you_mean(term.what, data.attributes)
+        if term.what in data.covariates:
+            hint = (
+                f"It is a covariate, the same for every alternative; interact a constant with it: "
+                f"'{term.place}: {' x '.join(['ASC', term.what, *term.by])}'."
+            )
+        raise SpecificationError(f"'{term}': there is no attribute {term.what!r}. {hint}")
+    attribute = data.attributes[term.what]
+    without = [data.alternatives[j] for j in alternatives if j not in attribute.alternatives]
+    if without:
+        having = ", ".join(data.alternatives[j] for j in attribute.alternatives)
+        raise SpecificationError(
+            f"'{term}': {', '.join(without)} has no {term.what}; only {having} "
+            f"{'has' if len(attribute.alternatives) == 1 else 'have'} it."
+        )
+    if attribute.levels is not None and term.how != Linear():
+        raise SpecificationError(
+            f"'{term}': {term.what} is categorical and takes no transform; write {term.what}."
+        )
+    return attribute
+
+
+def _covariate(data: ChoiceData, name: str, term: Term) -> Covariate:
+    if name not in data.covariates:
+        hint = did_you_mean(name, data.covariates)
+        if name in data.attributes:
+            hint = (
+                f"{name} is an attribute of the alternatives, and terms interact with covariates "
+                "of the person. Put the product into a column of its own."
+            )
+        raise SpecificationError(f"'{term}': there is no covariate {name!r}. {hint}")
+    return data.covariates[name]
+
+
+def _learn(
+    data: ChoiceData, term: Term, attribute: Attribute | None, alternatives: tuple[int, ...]
+) -> tuple[float, ...]:
+    if attribute is None or attribute.levels is not None:
+        return ()
+    values = available_values(data, attribute, alternatives)
+    if not len(values):
+        raise SpecificationError(f"'{term}': {term.place} is never available.")
+    try:
+        parameters = term.how.learn(values)
+        term.how.check(values, parameters)
+    except TransformError as error:
+        raise TransformError(f"'{term}': {error}") from None
+    return parameters
+
+
+def available_values(
+    data: ChoiceData, attribute: Attribute, alternatives: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """All values of an attribute where these alternatives are available; shape (n,)."""
+    return np.concatenate([attribute.of(j)[data.available[j]] for j in alternatives])
+
+
+def _names(
+    term: Term,
+    parameters: tuple[float, ...],
+    base: Levels | None,
+    by: tuple[Levels, ...],
+) -> tuple[str, ...]:
+    first = base.columns if base is not None else term.how.labels(parameters)
+    names = []
+    for labels in product(first, *(levels.columns for levels in by)):
+        shown = ", ".join(text for text in labels if text)
+        names.append(f"{term} [{shown}]" if shown else str(term))
+    return tuple(names)

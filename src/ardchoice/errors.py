@@ -1,0 +1,100 @@
+"""Everything that can go wrong, said so that a modeller can fix it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+FIRST_ROWS = 5
+"""How many offending rows a message lists."""
+
+
+class ArdchoiceError(Exception):
+    """Base of every error that a user can mend."""
+
+
+class DataError(ArdchoiceError):
+    """The table is not a set of choices; carries every problem found, not only the first.
+
+    Attributes
+    ----------
+    problems : tuple of Problem
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        self.problems = tuple(problems)
+        errors = [p for p in self.problems if p.severity == "error"]
+        count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
+        lines = [f"The data have {count} that would make any model wrong:"]
+        lines += [f"  {i}. {problem.message}" for i, problem in enumerate(errors, 1)]
+        super().__init__("\n".join(lines))
+
+
+class SpecificationError(ArdchoiceError):
+    """A term or a specification cannot be read, or does not fit the data."""
+
+
+class TransformError(ArdchoiceError):
+    """A transform cannot be applied to the values it was given."""
+
+
+class IdentificationError(ArdchoiceError):
+    """Some coefficients cannot be told apart by any data of this design."""
+
+
+class SeparationError(ArdchoiceError):
+    """The likelihood has no finite maximum: an estimate runs to infinity."""
+
+
+class ArdchoiceWarning(UserWarning):
+    """Something a modeller should know, though the work can go on."""
+
+
+@dataclass(frozen=True)
+class Problem:
+    """One thing found while checking a table of choices.
+
+    Attributes
+    ----------
+    severity
+        ``"error"`` where a model would be wrong, ``"warning"`` where work can go on.
+    code
+        A short fixed name of the kind of problem, such as ``"chosen-unavailable"``.
+    message
+        What, where (column, alternative, how many rows, the first of them), and what to do.
+    rows
+        Every choice situation concerned, by position in the table (wide) or among the
+        situations (long), so that it can be looked up or left out.
+    """
+
+    severity: Literal["error", "warning"]
+    code: str
+    message: str
+    rows: tuple[int, ...] = ()
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence that names the nearest known names, then all of them (or the first twenty)."""
+    known = list(known)
+    folded = {k.casefold(): k for k in reversed(known)}
+    close = difflib.get_close_matches(name, known, n=2, cutoff=0.6)
+    if not close:
+        near = difflib.get_close_matches(name.casefold(), list(folded), n=2, cutoff=0.6)
+        close = [folded[k] for k in near]
+    if not close:
+        # CAR_TT against TT_CAR: the same pieces in another order.
+        pieces = sorted(name.casefold().replace("-", "_").split("_"))
+        close = [k for k in known if sorted(k.casefold().replace("-", "_").split("_")) == pieces]
+    guess = f"Did you mean {' or '.join(map(repr, close))}? " if close else ""
+    if not known:
+        return guess + "There are none."
+    shown = ", ".join(known[:20]) + (f", ... ({len(known)} in all)" if len(known) > 20 else "")
+    return f"{guess}There are: {shown}."
+
+
+def first_few(items: Iterable[object], limit: int = FIRST_ROWS) -> str:
+    """The first few of many, as text: ``3, 17, 42, ...``."""
+    items = list(items)
+    return ", ".join(str(i) for i in items[:limit]) + (", ..." if len(items) > limit else "")

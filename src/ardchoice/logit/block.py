@@ -1,0 +1,63 @@
+"""`Block`: a range of choice situations, expanded into numbers.
+
+Columns come first, then alternatives, then rows, so that everything done to a column or to an
+alternative runs along contiguous memory.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False)
+class Part:
+    """The columns that belong to one set of alternatives (one, some, or all of them).
+
+    Attributes
+    ----------
+    alternatives
+        Their positions among the J; A of them.
+    columns
+        Where these K columns stand among all coefficients of the block.
+    x
+        Shape (K, A, B); zero where the alternative is unavailable.
+    """
+
+    alternatives: tuple[int, ...]
+    columns: slice
+    x: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Block:
+    """B choice situations.
+
+    Attributes
+    ----------
+    parts
+        Their columns are contiguous and in order, D in all.
+    available
+        Shape (J, B); None when every alternative is available in every row.
+    choice
+        Shape (B,), positions of the chosen alternatives.
+    weight
+        Shape (B,); None when all count once.
+    shape
+        (J, B).
+    """
+
+    parts: tuple[Part, ...]
+    available: npt.NDArray[np.bool_] | None
+    choice: npt.NDArray[np.intp]
+    weight: Floats | None
+    shape: tuple[int, int]
+
+    @property
+    def n_columns(self) -> int:
+        """Number of coefficients, D."""
+        return self.parts[-1].columns.stop if self.parts else 0

@@ -1,0 +1,216 @@
+"""Log-likelihood, gradient and curvature of a block, as pure functions of arrays.
+
+With V_in = x_in'β, P_n = softmax of V_n over the available alternatives and weights w_n:
+
+    ℓ  = Σ_n w_n log P_n(y_n)
+    g  = Σ_n w_n Σ_i (1[y_n = i] - P_ni) x_in
+    H  = -∇²ℓ = Σ_n w_n ( Σ_i P_ni x_in x_in' - x̄_n x̄_n' ),   x̄_n = Σ_i P_ni x_in
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.logit.block import Block, Floats
+
+Order = Literal[0, 1, 2]
+
+MOST_PAIRS = 8
+"""With more parts than this, one large product beats many small ones."""
+
+
+@dataclass(frozen=True, eq=False)
+class Sums:
+    """Sums over choice situations.
+
+    Attributes
+    ----------
+    loglik
+        ℓ.
+    gradient
+        ∇ℓ, shape (D,); empty when not asked for.
+    curvature
+        -∇²ℓ, shape (D, D); empty when not asked for.
+    """
+
+    loglik: float
+    gradient: Floats
+    curvature: Floats
+
+    def __add__(self, other: Sums) -> Sums:
+        return Sums(
+            self.loglik + other.loglik,
+            self.gradient + other.gradient,
+            self.curvature + other.curvature,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Probabilities:
+    """P, shape (J, B), zero where unavailable; and the log of its normaliser, shape (B,)."""
+
+    p: Floats
+    log_total: Floats
+
+
+def utilities(beta: Floats, block: Block) -> Floats:
+    """V = Σ_k β_k x_k; shape (J, B)."""
+    v = np.zeros(block.shape)
+    for part in block.parts:
+        x = part.x
+        share = (beta[part.columns] @ x.reshape(len(x), -1)).reshape(x.shape[1:])
+        if len(part.alternatives) == len(v):
+            v += share
+        else:
+            v[list(part.alternatives)] += share
+    return v
+
+
+def choice_probabilities(
+    v: Floats, available: npt.NDArray[np.bool_] | None = None
+) -> Probabilities:
+    """Softmax over the available alternatives, safe for utilities of any size.
+
+    Parameters
+    ----------
+    v
+        Shape (J, B).
+    available
+        Shape (J, B); None when all are.
+    """
+    if available is not None:
+        # Before the maximum is taken: an unavailable giant must not drown the others.
+        v = np.where(available, v, -np.inf)
+    top = v.max(axis=0)
+    p = np.exp(v - top)
+    total = p.sum(axis=0)
+    p /= total
+    return Probabilities(p, top + np.log(total))
+
+
+def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
+    """ℓ, and with `order` 1 its gradient, with 2 its curvature as well.
+
+    Parameters
+    ----------
+    beta
+        Shape (D,).
+    block
+    order
+        0, 1 or 2.
+    """
+    v = utilities(beta, block)
+    chance = choice_probabilities(v, block.available)
+    rows = np.arange(block.shape[1])
+    logs = v[block.choice, rows] - chance.log_total
+    weight = block.weight
+    loglik = float(logs.sum() if weight is None else weight @ logs)
+    empty = np.empty(0)
+    if order == 0:
+        return Sums(loglik, empty, empty)
+    gradient = _gradient(_residual(chance.p, block), block)
+    if order == 1:
+        return Sums(loglik, gradient, empty)
+    return Sums(loglik, gradient, _curvature(chance.p, block))
+
+
+def scores(beta: Floats, block: Block) -> Floats:
+    """The gradient of every situation's own log-likelihood, weights included; shape (D, B)."""
+    p = choice_probabilities(utilities(beta, block), block.available).p
+    residual = _residual(p, block)
+    return weighted_columns(residual, block)
+
+
+def weighted_columns(weights: Floats, block: Block) -> Floats:
+    """Σ_i a_i x_i with weights a per alternative and row; with P the mean x̄; shape (D, B)."""
+    out = np.empty((block.n_columns, block.shape[1]))
+    for part in block.parts:
+        if len(part.alternatives) == 1:
+            np.multiply(part.x[:, 0], weights[part.alternatives[0]], out=out[part.columns])
+        else:
+            share = weights[list(part.alternatives)]
+            np.einsum("kab,ab->kb", part.x, share, out=out[part.columns])
+    return out
+
+
+def _residual(p: Floats, block: Block) -> Floats:
+    """W (1[y = i] - P_i); shape (J, B)."""
+    residual = -p
+    residual[block.choice, np.arange(block.shape[1])] += 1.0
+    if block.weight is not None:
+        residual *= block.weight
+    return residual
+
+
+def _gradient(residual: Floats, block: Block) -> Floats:
+    out = np.empty(block.n_columns)
+    for part in block.parts:
+        x = part.x.reshape(len(part.x), -1)
+        out[part.columns] = x @ residual[list(part.alternatives)].ravel()
+    return out
+
+
+def _curvature(p: Floats, block: Block) -> Floats:
+    """H in the form that suits: alternative by alternative, or through the mean of the columns."""
+    if len(block.parts) <= MOST_PAIRS and all(len(q.alternatives) == 1 for q in block.parts):
+        return _curvature_by_pairs(p, block)
+    return _curvature_by_mean(p, block)
+
+
+def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
+    """Few alternatives, each with columns of its own: H_ii = X_i' w P_i (1 - P_i) X_i, and so on.
+
+    Less work than the mean form, since no product is taken only to be subtracted.
+    """
+    out = np.empty((block.n_columns, block.n_columns))
+    root = 1.0 if block.weight is None else np.sqrt(block.weight)
+    parts = block.parts
+    weighted: list[Floats] = []
+    for i, part in enumerate(parts):
+        alternative = part.alternatives[0]
+        x, share = part.x[:, 0], p[alternative]
+        # 1 - P as the sum of the others, so that nothing cancels when P is close to one.
+        others = sum(p[j] for j in range(len(p)) if j != alternative)
+        own = x * (np.sqrt(share * others) * root)
+        out[part.columns, part.columns] = own @ own.T
+        weighted.append(np.multiply(x, share * root, out=own))
+        for j in range(i):
+            cross = weighted[i] @ weighted[j].T
+            out[part.columns, parts[j].columns] = -cross
+            out[parts[j].columns, part.columns] = -cross.T
+    return out
+
+
+def _curvature_by_mean(p: Floats, block: Block) -> Floats:
+    """Any mixture of specific, shared and generic columns, with any number of alternatives."""
+    parts, weight = block.parts, block.weight
+    root = np.sqrt(p if weight is None else p * weight)
+    rooted = [part.x * root[list(part.alternatives)] for part in parts]
+    mean = np.empty((block.n_columns, block.shape[1]))
+    out = np.zeros((block.n_columns, block.n_columns))
+    for i, part in enumerate(parts):
+        # Σ_i √w P_i x_i = Σ_i √P_i · √(w P_i) x_i
+        shares = np.sqrt(p[list(part.alternatives)])
+        np.einsum("kab,ab->kb", rooted[i], shares, out=mean[part.columns])
+        own = rooted[i].reshape(len(part.x), -1)
+        out[part.columns, part.columns] += own @ own.T
+        for j in range(i):
+            common = tuple(a for a in part.alternatives if a in parts[j].alternatives)
+            if common:
+                here = _pick(rooted[i], part.alternatives, common)
+                there = _pick(rooted[j], parts[j].alternatives, common)
+                cross = here @ there.T
+                out[part.columns, parts[j].columns] += cross
+                out[parts[j].columns, part.columns] += cross.T
+    return out - mean @ mean.T
+
+
+def _pick(x: Floats, alternatives: tuple[int, ...], wanted: tuple[int, ...]) -> Floats:
+    """The columns over some of their alternatives, flattened; shape (K, A B)."""
+    if wanted != alternatives:
+        x = x[:, [alternatives.index(a) for a in wanted]]
+    return x.reshape(len(x), -1)

@@ -1,0 +1,120 @@
+"""Newton's method with safeguards for a concave log-likelihood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from scipy import linalg
+
+from ardchoice.logit.block import Floats
+from ardchoice.logit.likelihood import Sums
+
+TOLERANCE = 1e-10
+"""On half the squared Newton decrement: how much log-likelihood is still to be gained."""
+SUFFICIENT = 1e-4
+"""Share of the predicted gain that a step must reach (Armijo)."""
+SMALLEST_STEP = 1e-8
+ROUNDING = 1e-13
+"""Relative error of a log-likelihood summed over many rows: smaller losses are not losses."""
+RIDGES = (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
+"""Added to the (unit) diagonal of the scaled curvature until it can be factorised."""
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonFit:
+    """Where Newton's method ended.
+
+    Attributes
+    ----------
+    beta
+        Shape (D,).
+    loglik, gradient, curvature
+        At `beta`, or where it stood less than the tolerance below the maximum.
+    decrement
+        Half the squared Newton decrement: the log-likelihood still to be gained, by the quadratic.
+    iterations
+        Steps taken.
+    passes
+        Evaluations made.
+    converged
+    """
+
+    beta: Floats
+    loglik: float
+    gradient: Floats
+    curvature: Floats
+    decrement: float
+    iterations: int
+    passes: int
+    converged: bool
+
+
+def maximise(
+    evaluate: Callable[[Floats, int], Sums],
+    start: Floats,
+    *,
+    first: Sums | None = None,
+    max_iterations: int = 100,
+    tolerance: float = TOLERANCE,
+) -> NewtonFit:
+    """Climb from `start` until the Newton decrement is small.
+
+    Parameters
+    ----------
+    evaluate
+        (beta, order) -> Sums.
+    start
+        Shape (D,).
+    first
+        The sums at `start`, if they are known.
+    max_iterations, tolerance
+        When to stop.
+    """
+    beta = start
+    here = first if first is not None else evaluate(beta, 2)
+    passes, iterations = 1, 0
+    while True:
+        step = newton_step(here)
+        decrement = 0.5 * float(here.gradient @ step)
+        converged = decrement <= tolerance
+        if converged or iterations == max_iterations:
+            break
+        # 1 · The full step, halved while it does not deliver its share of the predicted gain.
+        length, noise = 1.0, ROUNDING * abs(here.loglik)
+        while True:
+            there = evaluate(beta + length * step, 2)
+            passes += 1
+            gain = there.loglik - here.loglik
+            if gain >= SUFFICIENT * length * 2 * decrement - noise or length < SMALLEST_STEP:
+                break
+            length /= 2
+        if length < SMALLEST_STEP:
+            break
+        # 2 · Go there.
+        beta, here = beta + length * step, there
+        iterations += 1
+    if converged:
+        # The last step is known already, gains less than the tolerance and needs no pass.
+        beta = beta + step
+    return NewtonFit(
+        beta, here.loglik, here.gradient, here.curvature, decrement, iterations, passes, converged
+    )
+
+
+def newton_step(sums: Sums) -> Floats:
+    """H⁻¹ g on the scale where H has a unit diagonal, with a ridge only if H needs one."""
+    diagonal = np.diag(sums.curvature)
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    scaled = sums.curvature * scale * scale[:, None]
+    right = sums.gradient * scale
+    for ridge in RIDGES:
+        try:
+            factor = linalg.cho_factor(
+                scaled + ridge * np.eye(len(right)) if ridge else scaled, lower=True
+            )
+        except linalg.LinAlgError:
+            continue
+        return np.asarray(linalg.cho_solve(factor, right)) * scale
+    return right * scale

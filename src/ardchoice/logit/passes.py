@@ -1,0 +1,48 @@
+"""The one pass: coefficients go in, sums over all blocks come out.
+
+Estimation, relevance, covariance and prediction all use it; where the blocks live is the only
+thing that changes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import cache, reduce
+from typing import TypeVar
+
+import threadpoolctl
+
+from ardchoice.logit.block import Block, Floats
+from ardchoice.logit.likelihood import Order, Sums, evaluate
+
+T = TypeVar("T")
+
+
+@cache
+def _blas() -> threadpoolctl.ThreadpoolController:
+    # Looking for the libraries takes milliseconds, so it is done once.
+    return threadpoolctl.ThreadpoolController()
+
+
+def map_blocks(function: Callable[[Block], T], blocks: Iterable[Block]) -> list[T]:
+    """Apply a function to every block, in order, with one BLAS thread.
+
+    Products of a block are small: a second thread spends more on waiting than it saves.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        return [function(block) for block in blocks]
+
+
+def one_pass(beta: Floats, blocks: Iterable[Block], order: Order = 2) -> Sums:
+    """ℓ, ∇ℓ and -∇²ℓ summed over blocks in a fixed order.
+
+    Parameters
+    ----------
+    beta
+        Shape (D,).
+    blocks
+    order
+        0 for ℓ alone, 1 with the gradient, 2 with the curvature.
+    """
+    with _blas().limit(limits=1, user_api="blas"):
+        return reduce(Sums.__add__, (evaluate(beta, block, order) for block in blocks))

@@ -1,0 +1,62 @@
+"""Covariances of the estimates: classical, robust, clustered by person."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from ardchoice.logit import Block, NewtonFit, scores
+from ardchoice.logit.block import Floats
+
+
+def covariances(
+    fit: NewtonFit, blocks: Iterable[Block], person: npt.NDArray[np.intp] | None
+) -> dict[str, Floats]:
+    """H⁻¹, and H⁻¹ (Σ s s') H⁻¹ with scores s per situation and summed per person.
+
+    None has a small-sample correction.
+
+    Parameters
+    ----------
+    fit
+        Where estimation ended.
+    blocks
+        The design it was fitted on, in the order of the data.
+    person
+        Shape (N,); None without persons.
+    """
+    inverse = inverse_curvature(fit.curvature)
+    n = len(fit.beta)
+    meat = np.zeros((n, n))
+    by_person = None if person is None else np.zeros((int(person.max()) + 1, n))
+    start = 0
+    for block in blocks:
+        s = scores(fit.beta, block)
+        meat += s @ s.T
+        if by_person is not None and person is not None:
+            _add_by_person(by_person, s, person[start : start + s.shape[1]])
+        start += s.shape[1]
+    out = {"classical": inverse, "robust": inverse @ meat @ inverse}
+    if by_person is not None:
+        out["cluster"] = inverse @ (by_person.T @ by_person) @ inverse
+    return out
+
+
+def inverse_curvature(curvature: Floats) -> Floats:
+    """H⁻¹ by Cholesky, on the scale where H has a unit diagonal; shape (D, D)."""
+    scale = 1 / np.sqrt(np.diag(curvature))
+    factor = linalg.cholesky(curvature * scale * scale[:, None], lower=True)
+    root = linalg.solve_triangular(factor, np.diag(scale), lower=True)
+    return np.asarray(root.T @ root)
+
+
+def _add_by_person(total: Floats, s: Floats, person: npt.NDArray[np.intp]) -> None:
+    ordered, columns = person, s
+    if (person[1:] < person[:-1]).any():
+        order = np.argsort(person, kind="stable")
+        ordered, columns = person[order], s[:, order]
+    starts = np.flatnonzero(np.diff(ordered, prepend=-1))
+    total[ordered[starts]] += np.add.reduceat(columns, starts, axis=1).T

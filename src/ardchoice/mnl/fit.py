@@ -1,0 +1,97 @@
+"""`fit_mnl`: a specification estimated by maximum likelihood."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+
+import numpy as np
+
+from ardchoice.data import ChoiceData
+from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.logit import maximise, one_pass
+from ardchoice.mnl.baselines import constants_loglik, null_loglik
+from ardchoice.mnl.covariance import covariances
+from ardchoice.mnl.identification import check_identification
+from ardchoice.mnl.result import MnlResult
+from ardchoice.mnl.separation import check_separation
+from ardchoice.space import Specification, Term
+from ardchoice.space.grammar import as_specification
+
+
+def fit_mnl(
+    data: ChoiceData,
+    spec: Specification | str | Iterable[Term | str],
+    *,
+    max_iterations: int = 100,
+) -> MnlResult:
+    """Estimate a multinomial logit.
+
+    Parameters
+    ----------
+    data
+        The observed choices.
+    spec
+        A specification, its text in the grammar, or a list of terms.
+    max_iterations
+        Most Newton steps; six or seven are usual.
+
+    Returns
+    -------
+    MnlResult
+
+    Raises
+    ------
+    SpecificationError
+        A term names what the data do not have.
+    IdentificationError
+        Some coefficients cannot be told apart; they are named.
+    SeparationError
+        An estimate runs to infinity; the direction is named.
+    """
+    # 1 · Terms meet data.
+    specification = as_specification(spec)
+    chosen = data.chosen()
+    if not len(chosen):
+        raise ArdchoiceError("There are no choice situations to estimate from.")
+    design = Design(data, specification.terms)
+    blocks = design.blocks()
+    moments = design.moments(blocks)
+    # 2 · At zero, where every alternative has a chance, rank shows in the curvature.
+    zero = np.zeros(design.n_columns)
+    first = one_pass(zero, blocks)
+    check_identification(first.curvature, design, blocks, moments)
+    # 3 · Climb. An estimate that runs away is found by the curvature that vanishes with it.
+    fit = maximise(
+        lambda beta, _: one_pass(beta, blocks), zero, first=first, max_iterations=max_iterations
+    )
+    check_separation(fit, first.curvature, design, blocks)
+    if not fit.converged:
+        warnings.warn(
+            f"Estimation stopped after {fit.iterations} steps with {fit.decrement:.3g} of "
+            "log-likelihood still to be gained: do not use these estimates. Raise max_iterations, "
+            "or look for nearly collinear terms.",
+            ArdchoiceWarning,
+            stacklevel=2,
+        )
+    # 4 · How sure we are, and what we compare with.
+    back = design.position
+    return MnlResult(
+        specification=specification,
+        encoding=design.encoding,
+        coefficients=fit.beta[back],
+        covariances={
+            kind: matrix[np.ix_(back, back)]
+            for kind, matrix in covariances(fit, blocks, data.person).items()
+        },
+        loglik=fit.loglik,
+        null_loglik=null_loglik(data),
+        constants_loglik=constants_loglik(data),
+        n_situations=len(data),
+        n_persons=data.n_persons,
+        converged=fit.converged,
+        iterations=fit.iterations,
+        decrement=fit.decrement,
+        data=data,
+    )

@@ -1,0 +1,152 @@
+"""Rank: which coefficients no data of this design could tell apart.
+
+At β = 0 every available alternative has a chance, so a direction v has zero curvature there exactly
+when x_in'v is the same for all alternatives of every situation: adding it changes no probability.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+from scipy import linalg
+
+from ardchoice.design import Design
+from ardchoice.design.design import Moments
+from ardchoice.errors import IdentificationError
+from ardchoice.logit import Block, utilities
+from ardchoice.logit.block import Floats
+
+SUSPECT = 1e-8
+"""An eigenvalue of the curvature (unit diagonal) below this is looked into: a Gram matrix squares
+the condition of its columns, so it cannot decide by itself."""
+SAME = 1e-9
+"""Columns that differ by less than this share of their size are the same but for rounding."""
+INVOLVED = 1e-6
+"""A coefficient takes part in a direction from this share of the largest on."""
+
+
+def check_identification(
+    curvature: Floats, design: Design, blocks: Iterable[Block], moments: Moments
+) -> None:
+    """Raise `IdentificationError` naming every set of coefficients that cannot be told apart.
+
+    Parameters
+    ----------
+    curvature
+        At β = 0, in block order; shape (D, D).
+    design, blocks, moments
+        What it came from.
+    """
+    size = np.where(moments.rms > 0, moments.rms, 1.0)[design.order]
+    vectors = _null_vectors(curvature, size)
+    directions = [v for v in vectors if _spread(v, blocks) < SAME]
+    if not directions:
+        return
+    messages = [_explain(v[design.position], design, moments) for v in directions]
+    count = "" if len(messages) == 1 else f" ({len(messages)} reasons)"
+    raise IdentificationError(
+        f"Some coefficients cannot be estimated from any data{count}:\n"
+        + "\n".join(f"  {i}. {m}" for i, m in enumerate(messages, 1))
+    )
+
+
+def _null_vectors(curvature: Floats, size: Floats) -> list[Floats]:
+    """Sparse directions of (nearly) no curvature, later coefficients given by earlier ones."""
+    total = max(float(np.trace(curvature / size**2)), np.finfo(float).tiny)
+    diagonal = np.diag(curvature) / size**2
+    flat = diagonal < SUSPECT**2 * total
+    found = [np.eye(len(size))[k] for k in np.flatnonzero(flat)]
+    keep = np.flatnonzero(~flat)
+    scale = 1 / np.sqrt(np.diag(curvature)[keep])
+    values, vectors = linalg.eigh(curvature[np.ix_(keep, keep)] * scale * scale[:, None])
+    null = vectors[:, values < SUSPECT]
+    if null.shape[1]:
+        for row in _echelon(null.T):
+            direction = np.zeros(len(size))
+            direction[keep] = row * scale
+            direction[np.abs(direction * size) < INVOLVED * np.abs(direction * size).max()] = 0
+            found.append(direction)
+    return found
+
+
+def _echelon(rows: Floats) -> Floats:
+    """Reduced echelon form with the pivots as far right as they go; shape (r, D)."""
+    rows = rows.copy()
+    free = list(range(len(rows)))
+    for column in reversed(range(rows.shape[1])):
+        if not free:
+            break
+        pivot = max(free, key=lambda i: abs(rows[i, column]))
+        if abs(rows[pivot, column]) < INVOLVED:
+            continue
+        rows[pivot] /= rows[pivot, column]
+        for i in range(len(rows)):
+            if i != pivot:
+                rows[i] -= rows[i, column] * rows[pivot]
+        free.remove(pivot)
+    return rows
+
+
+def _spread(direction: Floats, blocks: Iterable[Block]) -> float:
+    """How much x'v differs within situations, relative to the size of what it is made of."""
+    differing, size = 0.0, 0.0
+    for block in blocks:
+        v = utilities(direction, block)
+        made_of = np.zeros_like(v)
+        for part in block.parts:
+            x = np.abs(part.x).reshape(len(part.x), -1)
+            share = np.abs(direction[part.columns]) @ x
+            made_of[list(part.alternatives)] += share.reshape(part.x.shape[1:])
+        if block.available is None:
+            v = v - v.mean(axis=0)
+        else:
+            mean = np.where(block.available, v, 0).sum(axis=0) / block.available.sum(axis=0)
+            v = np.where(block.available, v - mean, 0.0)
+        differing += float((v**2).sum())
+        size += float((made_of**2).sum())
+    return float(np.sqrt(differing / size)) if size > 0 else 0.0
+
+
+def _explain(direction: Floats, design: Design, moments: Moments) -> str:
+    """Why this direction has no curvature, and what to do about it."""
+    involved = np.flatnonzero(direction)
+    names = [design.names[k] for k in involved]
+    terms = [
+        next(t for t in design.encoding.terms if t.start <= k < t.start + t.n_columns)
+        for k in involved
+    ]
+    if len(involved) == 1:
+        if moments.rms[involved[0]] == 0:
+            return (
+                f"'{names[0]}' is zero in every row where its alternative is available: such a "
+                "case does not occur. Merge or pool levels, or leave the term out."
+            )
+        return (
+            f"'{names[0]}' is the same for every alternative a person can choose from, so it "
+            "cancels out of every comparison. Let it differ: leave it out of one alternative."
+        )
+    everywhere = {j for t in terms for j in t.alternatives} == set(
+        range(len(design.encoding.alternatives))
+    )
+    if everywhere and all(t.term.what is None for t in terms):
+        if not any(t.term.by for t in terms):
+            return (
+                f"Every alternative has a constant ({', '.join(names)}), and only differences "
+                "count. Leave the constant of one alternative out."
+            )
+        by = sorted({c for t in terms for c in t.term.by})
+        if all(set(t.term.by) == set(by) for t in terms):
+            return (
+                f"{' x '.join(by)} enters every alternative ({', '.join(names)}), and only "
+                "differences count. Leave it out of one alternative."
+            )
+    last = involved[-1]
+    others = [
+        f"{-direction[k] / direction[last]:+.4g} x '{design.names[k]}'" for k in involved[:-1]
+    ]
+    shown = " ".join(others[:6]) + (f" and {len(others) - 6} more" if len(others) > 6 else "")
+    return (
+        f"'{design.names[last]}' says nothing new: it equals {shown} (up to what is the same for "
+        "all alternatives). Leave one of them out."
+    )

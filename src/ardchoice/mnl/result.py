@@ -1,0 +1,332 @@
+"""`MnlResult`: estimates with everything that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ardchoice.data import ChoiceData
+from ardchoice.design import Encoding
+from ardchoice.errors import ArdchoiceError
+from ardchoice.logit.block import Floats
+from ardchoice.mnl import whatif
+from ardchoice.mnl.summary import summarise
+from ardchoice.space import Specification
+
+Covariance = Literal["classical", "robust", "cluster"]
+MOST_CROSS = 10
+"""Up to this many alternatives, cross elasticities are given unless told otherwise."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model predicts some data.
+
+    Attributes
+    ----------
+    n
+        Choice situations.
+    loglik
+        (Weighted) log-likelihood.
+    mean_loglik
+        Per (weighted) situation.
+    accuracy
+        Share of situations whose most likely alternative was chosen.
+    shares
+        Alternative -> observed and predicted share.
+    """
+
+    n: int
+    loglik: float
+    mean_loglik: float
+    accuracy: float
+    shares: pd.DataFrame
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n:,} situations: log-likelihood {self.loglik:.3f} ({self.mean_loglik:.4f} "
+            f"each), accuracy {100 * self.accuracy:.1f}%\n{self.shares.round(4).to_string()}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MnlResult:
+    """A multinomial logit estimated by maximum likelihood; D coefficients.
+
+    Attributes
+    ----------
+    specification
+        What was estimated.
+    encoding
+        How data become columns.
+    coefficients
+        Shape (D,), in the order of `names`, in the user's units.
+    covariances
+        ``"classical"``, ``"robust"`` and, with persons, ``"cluster"``: shape (D, D) each.
+    loglik, null_loglik, constants_loglik
+        At the estimates; with equal shares; with constants only.
+    n_situations, n_persons
+    converged
+        Whether the Newton decrement says that nothing is left to gain.
+    iterations, decrement
+        Newton steps, and the log-likelihood still to be gained at the end.
+    data
+        What it was estimated on.
+    """
+
+    specification: Specification
+    encoding: Encoding
+    coefficients: Floats
+    covariances: Mapping[str, Floats]
+    loglik: float
+    null_loglik: float
+    constants_loglik: float
+    n_situations: int
+    n_persons: int | None
+    converged: bool
+    iterations: int
+    decrement: float
+    data: ChoiceData = field(repr=False)
+
+    # -- Statistics -------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every coefficient."""
+        return self.encoding.names
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients, D."""
+        return len(self.coefficients)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, -2ℓ + 2D."""
+        return -2 * self.loglik + 2 * self.n_parameters
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian criterion, -2ℓ + D log N, with N choice situations."""
+        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_situations))
+
+    @property
+    def rho2(self) -> float:
+        """McFadden's 1 - ℓ / ℓ(0)."""
+        return 1 - self.loglik / self.null_loglik
+
+    @property
+    def rho2_bar(self) -> float:
+        """The same with a penalty for parameters, 1 - (ℓ - D) / ℓ(0)."""
+        return 1 - (self.loglik - self.n_parameters) / self.null_loglik
+
+    @property
+    def default_cov(self) -> Covariance:
+        """Clustered by person when there are persons, robust otherwise."""
+        return "cluster" if "cluster" in self.covariances else "robust"
+
+    def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
+        """Covariance of the estimates, with names; (D, D)."""
+        names = list(self.names)
+        return pd.DataFrame(self._covariance(cov), index=names, columns=names)
+
+    def _covariance(self, cov: Covariance | None) -> Floats:
+        kind = cov or self.default_cov
+        if kind not in self.covariances:
+            known = ", ".join(self.covariances)
+            why = " The data have no person ids." if kind == "cluster" else ""
+            raise ArdchoiceError(f"There is no covariance {kind!r}: there are {known}.{why}")
+        return self.covariances[kind]
+
+    def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
+        """Estimates: estimate, std_err, z, p, low, high; a row per coefficient.
+
+        Parameters
+        ----------
+        cov
+            Which standard errors: clustered by person when there are persons, else robust.
+        level
+            Of the interval.
+        """
+        variance = np.diag(self._covariance(cov))
+        frame = estimates_frame(self.coefficients, np.sqrt(variance), level)
+        frame.index = pd.Index(self.names, name="coefficient")
+        return frame
+
+    @property
+    def estimates(self) -> pd.Series:
+        """The coefficients, by name."""
+        return pd.Series(self.coefficients, index=list(self.names), name="estimate")
+
+    def summary(self, cov: Covariance | None = None) -> str:
+        """Fit and estimates as a page of text."""
+        return summarise(self, cov or self.default_cov)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<MnlResult: {self.n_parameters} parameters, log-likelihood {self.loglik:.3f}, "
+            f"{self.n_situations} situations>"
+        )
+
+    # -- Prediction -------------------------------------------------------------------------
+
+    def probabilities(self, data: ChoiceData | None = None) -> Floats:
+        """P of every alternative in every situation, zero where unavailable; shape (J, N)."""
+        return whatif.probabilities(
+            self.coefficients, self.encoding, self.data if data is None else data
+        )
+
+    def predict(self, data: ChoiceData | None = None) -> pd.DataFrame:
+        """Probabilities, a row per situation and a column per alternative."""
+        data = self.data if data is None else data
+        p = self.probabilities(data)
+        index = pd.Index(data.situation, name="situation")
+        return pd.DataFrame(p.T, index=index, columns=list(self.encoding.alternatives))
+
+    def shares(self, data: ChoiceData | None = None) -> pd.Series:
+        """Predicted (weighted) market shares."""
+        data = self.data if data is None else data
+        share = self.probabilities(data) @ data.weights / data.weights.sum()
+        return pd.Series(share, index=list(self.encoding.alternatives), name="share")
+
+    def score(self, data: ChoiceData | None = None) -> Score:
+        """Log-likelihood, accuracy and shares on any data with observed choices."""
+        data = self.data if data is None else data
+        choice, weights = data.chosen(), data.weights
+        p = self.probabilities(data)
+        with np.errstate(divide="ignore"):
+            loglik = float(weights @ np.log(p[choice, np.arange(len(choice))]))
+        predicted = p @ weights / weights.sum()
+        shares = pd.DataFrame({"observed": data.shares(), "predicted": predicted})
+        return Score(
+            n=len(choice),
+            loglik=loglik,
+            mean_loglik=loglik / float(weights.sum()),
+            accuracy=float(weights @ (p.argmax(axis=0) == choice) / weights.sum()),
+            shares=shares,
+        )
+
+    # -- What if ----------------------------------------------------------------------------
+
+    def wtp(
+        self,
+        attribute: str,
+        cost: str,
+        *,
+        by: Sequence[str] | None = None,
+        data: ChoiceData | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Willingness to pay: how much cost a unit of the attribute is worth.
+
+        The ratio of the mean marginal utilities of `attribute` and `cost` over the situations
+        where the alternative is available, with delta-method standard errors.
+
+        Parameters
+        ----------
+        attribute, cost
+            Such as ``"TT"`` and ``"CO"``.
+        by
+            Categorical covariates to segment by; unless told, those that either is interacted
+            with. ``[]`` for none.
+        data
+            Situations to average over; those of the estimation unless told.
+        cov, level
+            Which covariance, and the level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            alternative, segment, n, estimate, std_err, z, p, low, high.
+        """
+        found = whatif.willingness_to_pay(
+            self.coefficients,
+            self.encoding,
+            self.data if data is None else data,
+            attribute,
+            cost,
+            by,
+        )
+        return self._derived(found, ["alternative", "segment", "n"], cov, level)
+
+    def elasticities(
+        self,
+        attribute: str,
+        *,
+        by: Sequence[str] = (),
+        cross: bool | None = None,
+        data: ChoiceData | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Aggregate point elasticities of demand, by sample enumeration.
+
+        Parameters
+        ----------
+        attribute
+            What changes by one percent.
+        by
+            Categorical covariates to segment by.
+        cross
+            Also the elasticities of other alternatives; with up to ten alternatives unless told.
+        data
+            Situations to sum over; those of the estimation unless told.
+        cov, level
+            Which covariance, and the level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            changed (whose attribute), alternative (whose demand), segment, n, estimate, std_err,
+            z, p, low, high.
+        """
+        if cross is None:
+            cross = len(self.encoding.alternatives) <= MOST_CROSS
+        found = whatif.elasticities(
+            self.coefficients,
+            self.encoding,
+            self.data if data is None else data,
+            attribute,
+            by,
+            cross=cross,
+        )
+        return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
+
+    def _derived(
+        self, found: list[whatif.Estimate], keys: list[str], cov: Covariance | None, level: float
+    ) -> pd.DataFrame:
+        """Delta method: the standard error of f(β) is √(∇f' Cov ∇f)."""
+        matrix = self._covariance(cov)
+        gradients = np.stack([e.gradient for e in found])
+        variance = np.einsum("ij,jk,ik->i", gradients, matrix, gradients)
+        values = np.array([e.value for e in found])
+        frame = estimates_frame(values, np.sqrt(np.maximum(variance, 0.0)), level)
+        for position, key in enumerate(keys):
+            frame.insert(position, key, [getattr(e, key) for e in found])
+        return frame
+
+
+def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
+    """Estimate, std_err, z, p, low, high."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = values / std_err
+    half = stats.norm.ppf(0.5 + level / 2) * std_err
+    return pd.DataFrame(
+        {
+            "estimate": values,
+            "std_err": std_err,
+            "z": z,
+            "p": 2 * stats.norm.sf(np.abs(z)),
+            "low": values - half,
+            "high": values + half,
+        }
+    )

@@ -1,0 +1,40 @@
+"""Semi-artificial data: choices drawn from a model fitted to real ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import numpy as np
+
+from ardchoice.data import ChoiceData, draw_choices
+from ardchoice.mnl.fit import fit_mnl
+from ardchoice.mnl.result import MnlResult
+from ardchoice.mnl.whatif import probabilities
+from ardchoice.space import Specification, Term
+
+
+def simulate_choices(
+    data: ChoiceData,
+    spec: Specification | str | Iterable[Term | str] | MnlResult,
+    *,
+    seed: int = 0,
+) -> ChoiceData:
+    """Fit a specification to the data and draw new choices from it.
+
+    Parameters
+    ----------
+    data
+        The situations; also the choices, unless `spec` is estimated already.
+    spec
+        What the choices are to follow: a specification to fit first, or an `MnlResult`.
+    seed
+        The same seed draws the same choices.
+
+    Returns
+    -------
+    ChoiceData
+        The same situations with the drawn choices.
+    """
+    result = spec if isinstance(spec, MnlResult) else fit_mnl(data, spec)
+    p = probabilities(result.coefficients, result.encoding, data)
+    return data.with_choice(draw_choices(p, np.random.default_rng(seed)))

@@ -1,0 +1,257 @@
+"""What a model implies: probabilities, elasticities, willingness to pay."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import product
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.data import ChoiceData
+from ardchoice.design import Design, Encoding, TermColumns
+from ardchoice.design.design import Of
+from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.logit import Block, choice_probabilities, utilities
+from ardchoice.logit.block import Floats
+from ardchoice.logit.likelihood import weighted_columns
+
+ALL = "all"
+
+
+@dataclass(frozen=True)
+class Estimate:
+    """A function of the coefficients for one alternative and segment, with its gradient.
+
+    Attributes
+    ----------
+    alternative
+        Whose it is; ``*`` where all alternatives share it.
+    changed
+        For an elasticity, the alternative whose attribute changes; otherwise empty.
+    segment
+        Such as ``GA=1, AGE=2``, or ``all``.
+    n
+        Situations it was evaluated on.
+    value
+    gradient
+        By the coefficients; shape (D,).
+    """
+
+    alternative: str
+    changed: str
+    segment: str
+    n: int
+    value: float
+    gradient: Floats
+
+
+def probabilities(beta: Floats, encoding: Encoding, data: ChoiceData) -> Floats:
+    """P for every alternative and situation; shape (J, N), zero where unavailable."""
+    design = Design(data, encoding)
+    out = np.empty(data.available.shape)
+    for rows in design.ranges():
+        block = design.block(rows)
+        out[:, rows] = choice_probabilities(utilities(beta[design.order], block), block.available).p
+    return out
+
+
+def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
+    """The terms of an attribute, or an error that lists the attributes of the model."""
+    terms = [t for t in encoding.terms if t.term.what == attribute]
+    if not terms:
+        known = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what)
+        raise SpecificationError(
+            f"The model has no term of {attribute!r}. {did_you_mean(attribute, known)}"
+        )
+    if all(t.term.how.is_classes or t.base is not None for t in terms):
+        raise SpecificationError(
+            f"{attribute} enters in classes only, so utility has no slope in it: compare the "
+            "coefficients of the classes instead."
+        )
+    return terms
+
+
+def segments(data: ChoiceData, by: Sequence[str]) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
+    """Every combination of levels that occurs: its name and its rows; all rows without `by`."""
+    for name in by:
+        if name not in data.covariates or not data.covariates[name].is_categorical:
+            known = [c.name for c in data.covariates.values() if c.is_categorical]
+            raise SpecificationError(
+                f"There is no categorical covariate {name!r} to segment by. "
+                f"{did_you_mean(name, known)}"
+            )
+    covariates = [data.covariates[name] for name in by]
+    for levels in product(*(range(len(c.levels or ())) for c in covariates)):
+        rows = np.ones(len(data), dtype=bool)
+        for covariate, level in zip(covariates, levels, strict=True):
+            rows &= covariate.values == level
+        if rows.any():
+            named = (
+                f"{c.name}={(c.levels or ())[i]}" for c, i in zip(covariates, levels, strict=True)
+            )
+            yield ", ".join(named) or ALL, rows
+
+
+def _slopes(
+    data: ChoiceData, encoding: Encoding, attribute: str, of: Of
+) -> Iterator[tuple[slice, Design, Block]]:
+    design = Design(data, encoding, of=of, attribute=attribute)
+    for rows in design.ranges():
+        yield rows, design, design.block(rows)
+
+
+def alternative_columns(block: Block, alternative: int) -> Floats:
+    """The columns of one alternative, zero for those of others; shape (D, B)."""
+    out = np.zeros((block.n_columns, block.shape[1]))
+    for part in block.parts:
+        if alternative in part.alternatives:
+            out[part.columns] = part.x[:, part.alternatives.index(alternative)]
+    return out
+
+
+# -- Willingness to pay ---------------------------------------------------------------------
+
+
+def willingness_to_pay(
+    beta: Floats,
+    encoding: Encoding,
+    data: ChoiceData,
+    attribute: str,
+    cost: str,
+    by: Sequence[str] | None,
+) -> list[Estimate]:
+    """(mean ∂V/∂attribute) / (mean ∂V/∂cost), by alternative and segment.
+
+    Both means run over the situations of the segment where the alternative is available. With
+    linear terms each is a coefficient (or a sum of some); otherwise an average marginal utility.
+    """
+    for_attribute, for_cost = attribute_terms(encoding, attribute), attribute_terms(encoding, cost)
+    out = []
+    for group, name in _wtp_groups(encoding, for_attribute, for_cost):
+        split = by
+        if split is None:
+            terms = [t for t in (*for_attribute, *for_cost) if set(group) & set(t.alternatives)]
+            split = list(dict.fromkeys(levels.name for t in terms for levels in t.by))
+        top = _mean_slopes(data, encoding, attribute, group, split)
+        bottom = _mean_slopes(data, encoding, cost, group, split)
+        for segment, (a, n) in top.items():
+            b = bottom[segment][0]
+            over, under = float(a @ beta), float(b @ beta)
+            value = over / under if under else np.nan
+            gradient = (a - value * b) / under if under else np.full_like(a, np.nan)
+            out.append(Estimate(name, "", segment, n, value, gradient))
+    if not out:
+        raise SpecificationError(f"No alternative has both {attribute} and {cost} in the model.")
+    return out
+
+
+def _wtp_groups(
+    encoding: Encoding, for_attribute: list[TermColumns], for_cost: list[TermColumns]
+) -> list[tuple[list[int], str]]:
+    """Alternatives with the same terms for both share one willingness to pay."""
+    groups: dict[tuple[int, ...], list[int]] = {}
+    for j in range(len(encoding.alternatives)):
+        a = tuple(t.start for t in for_attribute if j in t.alternatives)
+        c = tuple(t.start for t in for_cost if j in t.alternatives)
+        if a and c:
+            groups.setdefault((*a, -1, *c), []).append(j)
+    names = encoding.alternatives
+    return [
+        (g, "*" if len(g) == len(names) else "+".join(names[j] for j in g)) for g in groups.values()
+    ]
+
+
+def _mean_slopes(
+    data: ChoiceData, encoding: Encoding, attribute: str, group: list[int], by: Sequence[str]
+) -> dict[str, tuple[Floats, int]]:
+    """Segment -> mean of ∂V/∂attribute as weights on the coefficients, and how many rows."""
+    pieces = list(segments(data, by))
+    total = {name: np.zeros(encoding.n_columns) for name, _ in pieces}
+    count = dict.fromkeys(total, 0.0)
+    for rows, design, block in _slopes(data, encoding, attribute, "slope"):
+        for j in group:
+            z = alternative_columns(block, j)
+            if not np.isfinite(z).all():
+                raise SpecificationError(
+                    f"{attribute} of {encoding.alternatives[j]} is zero somewhere, where its "
+                    "transform has no finite slope."
+                )
+            use = data.available[j, rows] * data.weights[rows]
+            for name, inside in pieces:
+                w = use * inside[rows]
+                total[name][design.order] += z @ w
+                count[name] += float(w.sum())
+    return {
+        name: (total[name] / count[name], int(inside.sum()))
+        for name, inside in pieces
+        if count[name] > 0
+    }
+
+
+# -- Elasticities ---------------------------------------------------------------------------
+
+
+def elasticities(
+    beta: Floats,
+    encoding: Encoding,
+    data: ChoiceData,
+    attribute: str,
+    by: Sequence[str],
+    *,
+    cross: bool,
+) -> list[Estimate]:
+    """Percent change of an alternative's expected demand per percent change of an attribute.
+
+    E_ji = Σ_n w_n P_nj (1[i=j] - P_ni) x_ni ∂V_ni/∂x_ni / Σ_n w_n P_nj: sample enumeration.
+    """
+    terms = attribute_terms(encoding, attribute)
+    changed = sorted({j for t in terms for j in t.alternatives})
+    pieces = list(segments(data, by))
+    pairs = [(i, j) for i in changed for j in range(len(encoding.alternatives)) if cross or i == j]
+    sums = {(s, i, j): _Ratio(encoding.n_columns) for s, _ in pieces for i, j in pairs}
+    plain = Design(data, encoding)
+    for rows, design, slopes in _slopes(data, encoding, attribute, "elasticity"):
+        block = plain.block(rows)
+        p = choice_probabilities(utilities(beta[plain.order], block), block.available).p
+        mean = weighted_columns(p, block)
+        by_p = {
+            j: p[j] * (alternative_columns(block, j) - mean)
+            for j in range(block.shape[0])
+            if cross or j in changed
+        }
+        for i in changed:
+            z = alternative_columns(slopes, i)
+            push = beta[design.order] @ z
+            for j in by_p if cross else (i,):
+                own = (1.0 if i == j else 0.0) - p[i]
+                # The gradient of P_j (1[i=j] - P_i) D_i by the coefficients, D_i = push.
+                d_top = by_p[j] * (own * push) + z * (p[j] * own) - by_p[i] * (p[j] * push)
+                for segment, inside in pieces:
+                    w = data.weights[rows] * inside[rows]
+                    ratio = sums[segment, i, j]
+                    ratio.top += float(w @ (p[j] * own * push))
+                    ratio.bottom += float(w @ p[j])
+                    ratio.d_top[design.order] += d_top @ w
+                    ratio.d_bottom[design.order] += by_p[j] @ w
+    names = encoding.alternatives
+    return [
+        Estimate(names[j], names[i], segment, int(inside.sum()), *sums[segment, i, j].result())
+        for segment, inside in pieces
+        for i, j in pairs
+    ]
+
+
+class _Ratio:
+    """Sums of a numerator and a denominator, with their gradients."""
+
+    def __init__(self, size: int) -> None:
+        self.top, self.bottom = 0.0, 0.0
+        self.d_top, self.d_bottom = np.zeros(size), np.zeros(size)
+
+    def result(self) -> tuple[float, Floats]:
+        if not self.bottom:
+            return np.nan, np.full_like(self.d_top, np.nan)
+        value = self.top / self.bottom
+        return value, (self.d_top - value * self.d_bottom) / self.bottom

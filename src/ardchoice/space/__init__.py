@@ -1,0 +1,34 @@
+"""What could matter: transforms, terms and their grammar, specifications."""
+
+from ardchoice.space.grammar import parse_specification, parse_term
+from ardchoice.space.specification import Specification
+from ardchoice.space.terms import Term
+from ardchoice.space.transforms import (
+    BoxCox,
+    Linear,
+    Log,
+    Log1p,
+    Piecewise,
+    Quantiles,
+    Segments,
+    Sqrt,
+    Square,
+    Transform,
+)
+
+__all__ = [
+    "BoxCox",
+    "Linear",
+    "Log",
+    "Log1p",
+    "Piecewise",
+    "Quantiles",
+    "Segments",
+    "Specification",
+    "Sqrt",
+    "Square",
+    "Term",
+    "Transform",
+    "parse_specification",
+    "parse_term",
+]

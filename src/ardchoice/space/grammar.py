@@ -1,0 +1,190 @@
+"""The grammar of terms and specifications, and its parser.
+
+::
+
+    specification = line, line, ...
+    line   = where ":" item { "+" item }          # a comment
+    where  = "*" | name { "+" name }
+    item   = what { "x" name }
+    what   = "ASC" | name | transform "(" name { "," number } ")"
+    name   = letters, digits, "_", "." | back-quoted text
+
+Nothing a user writes is ever evaluated as code.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.space.specification import Specification
+from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term
+from ardchoice.space.transforms import TRANSFORMS, Linear, Transform
+
+_NAME = re.compile(r"\w[\w.]*")
+_QUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
+_BY = re.compile(r"[x×](?=[\s`])")
+_BLANK = re.compile(r"\s*")
+_COMMENT = re.compile(r"\s*(?:#.*)?", re.DOTALL)
+_UNESCAPE = {"n": "\n", "r": "\r", "t": "\t"}
+
+
+def parse_specification(text: str) -> Specification:
+    """Read a specification: a line per alternative (or several, or ``*``), terms joined by ``+``.
+
+    Parameters
+    ----------
+    text
+        Such as ``"TRAIN: ASC + TT + log1p(CO) x GA"``. A line that begins with ``+`` goes on from
+        the one before; ``#`` begins a comment.
+
+    Returns
+    -------
+    Specification
+    """
+    terms: list[Term] = []
+    where: tuple[str, ...] | None = None
+    for number, line in enumerate(text.split("\n"), 1):
+        reader = _Reader(line, number)
+        if reader.at_end():
+            continue
+        if reader.take("+"):
+            if where is None:
+                raise reader.error("a line that goes on with '+' needs one before it")
+        else:
+            where = reader.where()
+        terms += reader.items(where)
+    if not terms:
+        raise SpecificationError(
+            "The specification is empty. Write a line per alternative: 'TRAIN: ASC + TT + CO'."
+        )
+    return Specification(_distinct(terms))
+
+
+def parse_term(text: str) -> Term:
+    """Read one term, such as ``"TRAIN: log(TT) x GA"``."""
+    terms = parse_specification(text).terms
+    if len(terms) != 1:
+        raise SpecificationError(f"{text!r} is {len(terms)} terms; one was expected.")
+    return terms[0]
+
+
+def as_specification(spec: Specification | str | Iterable[Term | str]) -> Specification:
+    """A specification from what users pass: itself, text in the grammar, or a list of terms."""
+    if isinstance(spec, Specification):
+        return spec
+    if isinstance(spec, str):
+        return parse_specification(spec)
+    terms = [parse_term(t) if isinstance(t, str) else t for t in spec]
+    for term in terms:
+        if not isinstance(term, Term):
+            raise SpecificationError(
+                f"A specification is text in the grammar or a list of terms, and "
+                f"{type(term).__name__} is not a term."
+            )
+    if not terms:
+        raise SpecificationError("The specification has no terms.")
+    return Specification(_distinct(terms))
+
+
+def _distinct(terms: list[Term]) -> tuple[Term, ...]:
+    seen: set[Term] = set()
+    for term in terms:
+        if term in seen:
+            raise SpecificationError(f"The term '{term}' is given twice.")
+        seen.add(term)
+    return tuple(terms)
+
+
+class _Reader:
+    """One line, read from left to right."""
+
+    def __init__(self, line: str, number: int) -> None:
+        self.line, self.number, self.at = line, number, 0
+
+    def error(self, expected: str) -> SpecificationError:
+        return SpecificationError(
+            f"Line {self.number}, column {self.at + 1}: {expected.rstrip('.')}.\n"
+            f"  {self.line}\n  {' ' * self.at}^"
+        )
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        self.at = _BLANK.match(self.line, self.at).end()  # type: ignore[union-attr]
+        found = pattern.match(self.line, self.at)
+        if found:
+            self.at = found.end()
+        return found
+
+    def take(self, sign: str) -> bool:
+        return self.match(re.compile(re.escape(sign))) is not None
+
+    def at_end(self) -> bool:
+        return _COMMENT.fullmatch(self.line, self.at) is not None
+
+    def name(self, what: str) -> tuple[str, bool]:
+        """A name, and whether it stood in back quotes."""
+        found = self.match(_QUOTED)
+        if found:
+            text = re.sub(r"\\(.)", lambda m: _UNESCAPE.get(m[1], m[1]), found[1], flags=re.DOTALL)
+            return text, True
+        found = self.match(_NAME)
+        if not found:
+            raise self.error(f"expected {what}")
+        return found[0], False
+
+    def where(self) -> tuple[str, ...]:
+        if self.take(EVERYWHERE):
+            places: tuple[str, ...] = ()
+        else:
+            places = (self.name("an alternative, or * for all")[0],)
+            while self.take("+"):
+                places += (self.name("an alternative")[0],)
+            if len(set(places)) < len(places):
+                raise self.error("an alternative is named twice")
+        if not self.take(":"):
+            raise self.error("expected ':' after the alternative, as in 'TRAIN: ASC + TT'")
+        return places
+
+    def items(self, where: tuple[str, ...]) -> list[Term]:
+        terms = [self.item(where)]
+        while self.take("+"):
+            terms.append(self.item(where))
+        if not self.at_end():
+            raise self.error("expected '+', ' x ' or the end of the line")
+        return terms
+
+    def item(self, where: tuple[str, ...]) -> Term:
+        what, how = self.what()
+        by: tuple[str, ...] = ()
+        while self.match(_BY):
+            by += (self.name("a covariate")[0],)
+        if len(set(by)) < len(by):
+            raise self.error("a covariate is named twice")
+        return Term(where, what, how, by)
+
+    def what(self) -> tuple[str | None, Transform]:
+        start = self.at
+        name, in_quotes = self.name("ASC, an attribute or a transform of one")
+        if in_quotes or not self.take("("):
+            is_constant = name == CONSTANT and not in_quotes
+            return (None if is_constant else name), Linear()
+        if name not in TRANSFORMS:
+            self.at = start
+            raise self.error(f"there is no transform {name!r}. {did_you_mean(name, TRANSFORMS)}")
+        attribute, quoted = self.name("an attribute")
+        if attribute == CONSTANT and not quoted:
+            raise self.error("a constant cannot be transformed")
+        arguments: tuple[float, ...] = ()
+        while self.take(","):
+            found = self.match(_NUMBER)
+            if not found:
+                raise self.error("expected a number")
+            arguments += (float(found[0]),)
+        if not self.take(")"):
+            raise self.error("expected ')'")
+        try:
+            return attribute, TRANSFORMS[name](arguments)
+        except SpecificationError as error:
+            raise self.error(str(error)) from None

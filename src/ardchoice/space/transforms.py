@@ -1,0 +1,386 @@
+"""Transforms of an attribute: what they need is learned once and then applied to any data.
+
+A transform turns n values into one or more columns. `learn` returns its parameters (plain
+numbers), `apply` and `slope` take them back, so that new data are treated exactly as the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from itertools import pairwise
+from typing import ClassVar
+
+import numpy as np
+import numpy.typing as npt
+from scipy import special, stats
+
+from ardchoice.errors import SpecificationError, TransformError
+
+Values = npt.NDArray[np.float64]
+Parameters = tuple[float, ...]
+
+KMEANS_ROUNDS = 1000
+
+
+@dataclass(frozen=True)
+class Transform:
+    """One functional form; subclasses say how."""
+
+    name: ClassVar[str]
+    is_classes: ClassVar[bool] = False
+    """Whether it cuts the values into classes, one column each but for the last."""
+
+    def text(self, attribute: str) -> str:
+        """How it is written around an attribute: ``log(TT)``."""
+        arguments = "".join(f", {number_text(a)}" for a in self.arguments())
+        return f"{self.name}({attribute}{arguments})"
+
+    def arguments(self) -> tuple[float, ...]:
+        """What stands behind the attribute in the grammar."""
+        return ()
+
+    def learn(self, x: Values) -> Parameters:
+        """What the transform needs to know, from the values it is fitted on; x has shape (n,)."""
+        return ()
+
+    def labels(self, parameters: Parameters) -> tuple[str, ...]:
+        """A label per column; one empty label for a single column."""
+        return ("",)
+
+    def check(self, x: Values, parameters: Parameters) -> None:
+        """Raise `TransformError` when a value lies outside the domain."""
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """The columns; shape (C, n) for x of shape (n,)."""
+        raise NotImplementedError
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """The derivative of every column by x; shape (C, n)."""
+        raise NotImplementedError
+
+
+def number_text(value: float) -> str:
+    """A number as the grammar writes it: the shortest text that reads back to the same."""
+    whole = float(value).is_integer() and abs(value) < 1e15
+    return str(int(value)) if whole else repr(float(value))
+
+
+def _outside(transform: Transform, bad: npt.NDArray[np.bool_], x: Values, need: str) -> None:
+    if bad.any():
+        raise TransformError(
+            f"{transform.name} needs {need}, but {int(bad.sum())} of {len(x)} values are not "
+            f"(the smallest is {x.min():g})."
+        )
+
+
+@dataclass(frozen=True)
+class Linear(Transform):
+    """The attribute as it is."""
+
+    name = "linear"
+
+    def text(self, attribute: str) -> str:
+        """Just the attribute."""
+        return attribute
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """``x``."""
+        return x[None]
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """``1``."""
+        return np.ones((1, len(x)))
+
+
+@dataclass(frozen=True)
+class Log(Transform):
+    """Natural logarithm."""
+
+    name = "log"
+
+    def check(self, x: Values, parameters: Parameters) -> None:
+        """Positive values only."""
+        _outside(self, x <= 0, x, "positive values (log1p allows zero)")
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """``log x``."""
+        return np.log(x)[None]
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """``1 / x``."""
+        return (1 / x)[None]
+
+
+@dataclass(frozen=True)
+class Log1p(Transform):
+    """Natural logarithm of one plus the value."""
+
+    name = "log1p"
+
+    def check(self, x: Values, parameters: Parameters) -> None:
+        """Values above -1 only."""
+        _outside(self, x <= -1, x, "values above -1")
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """``log(1 + x)``."""
+        return np.log1p(x)[None]
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """``1 / (1 + x)``."""
+        return (1 / (1 + x))[None]
+
+
+@dataclass(frozen=True)
+class Sqrt(Transform):
+    """Square root."""
+
+    name = "sqrt"
+
+    def check(self, x: Values, parameters: Parameters) -> None:
+        """No negative values."""
+        _outside(self, x < 0, x, "values of zero or more")
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """``√x``."""
+        return np.sqrt(x)[None]
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """``1 / (2 √x)``; infinite at zero."""
+        with np.errstate(divide="ignore"):
+            return (0.5 / np.sqrt(x))[None]
+
+
+@dataclass(frozen=True)
+class Square(Transform):
+    """The square."""
+
+    name = "square"
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """``x²``."""
+        return np.square(x)[None]
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """``2 x``."""
+        return (2 * x)[None]
+
+
+@dataclass(frozen=True)
+class BoxCox(Transform):
+    """Box-Cox with the exponent that makes the values most nearly Gaussian.
+
+    Parameters
+    ----------
+    shift
+        Added to the values first. Unless told: 0 when all are positive, 1 when some are zero.
+    """
+
+    name = "boxcox"
+    shift: float | None = None
+
+    def arguments(self) -> tuple[float, ...]:
+        """The shift, if given."""
+        return () if self.shift is None else (self.shift,)
+
+    def learn(self, x: Values) -> Parameters:
+        """(exponent, shift), the exponent by maximum likelihood."""
+        shift = self.shift if self.shift is not None else (0.0 if x.min() > 0 else 1.0)
+        self.check(x, (1.0, shift))
+        # Sorted, so that the same values in another order give the same exponent to the last bit.
+        y = np.sort(x) + shift
+        if y[0] == y[-1]:
+            return (1.0, shift)
+        # In units of the geometric mean the exponent is the same and powers cannot overflow.
+        y /= np.exp(np.log(y).mean())
+        return (float(stats.boxcox_normmax(y, method="mle")), shift)
+
+    def check(self, x: Values, parameters: Parameters) -> None:
+        """Positive values only, after the shift."""
+        shift = parameters[1]
+        need = f"values above {-shift:g}" if shift else "positive values"
+        if self.shift is None:
+            need = "values of zero or more" if shift else "positive values, as it was fitted on"
+            bad = x < 0 if shift else x <= 0
+        else:
+            bad = x + shift <= 0
+        _outside(self, bad, x, need)
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """``((x + shift)^exponent - 1) / exponent``, or the logarithm at exponent 0."""
+        exponent, shift = parameters
+        return np.asarray(special.boxcox(x + shift, exponent), dtype=float)[None]
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """``(x + shift)^(exponent - 1)``."""
+        exponent, shift = parameters
+        return ((x + shift) ** (exponent - 1))[None]
+
+
+@dataclass(frozen=True)
+class Classes(Transform):
+    """Classes between cuts; the last class has no column."""
+
+    is_classes = True
+    k: int = 0
+
+    def __post_init__(self) -> None:
+        if self.k < 2 or self.k != int(self.k):
+            raise SpecificationError(
+                f"{self.name} needs a whole number of classes, at least 2: {self.name}(v, 4)."
+            )
+
+    def arguments(self) -> tuple[float, ...]:
+        """How many classes."""
+        return (self.k,)
+
+    def labels(self, parameters: Parameters) -> tuple[str, ...]:
+        """The classes from 1, the last left out."""
+        return tuple(str(i + 1) for i in range(len(parameters)))
+
+    def codes(self, x: Values, parameters: Parameters) -> npt.NDArray[np.int32]:
+        """The class of every value, from 0; shape (n,)."""
+        return np.searchsorted(np.array(parameters), x, side="right").astype(np.int32)
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """One where the value is in the class; shape (classes - 1, n)."""
+        inside = self.codes(x, parameters) == np.arange(len(parameters))[:, None]
+        return np.asarray(inside, dtype=float)
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """Zero: classes are steps."""
+        return np.zeros((len(parameters), len(x)))
+
+
+@dataclass(frozen=True)
+class Segments(Classes):
+    """K classes found by one-dimensional k-means, in ascending order."""
+
+    name = "segments"
+
+    def learn(self, x: Values) -> Parameters:
+        """The cuts between the classes."""
+        values = np.sort(x)
+        distinct = np.unique(values)
+        if len(distinct) < self.k:
+            raise TransformError(
+                f"{self.name} cannot make {self.k} classes of {len(distinct)} distinct values."
+            )
+        return tuple(_kmeans_cuts(values, _separate_starts(values, distinct, self.k)).tolist())
+
+
+def _separate_starts(values: Values, distinct: Values, k: int) -> Values:
+    """K different starting centres, spread over the values."""
+    middle = (np.arange(k) + 0.5) / k
+    centres = np.unique(np.quantile(values, middle, method="nearest"))
+    return centres if len(centres) == k else np.quantile(distinct, middle, method="nearest")
+
+
+def _kmeans_cuts(values: Values, centres: Values) -> Values:
+    """Lloyd's iteration on sorted values: in one dimension the classes are intervals."""
+    total = np.concatenate([[0.0], np.cumsum(values)])
+    cuts = (centres[1:] + centres[:-1]) / 2
+    for _ in range(KMEANS_ROUNDS):
+        edges = np.concatenate([[0], np.searchsorted(values, cuts), [len(values)]])
+        counts = np.diff(edges)
+        means = np.diff(total[edges]) / np.maximum(counts, 1)
+        centres = np.where(counts > 0, means, centres)
+        new = (centres[1:] + centres[:-1]) / 2
+        if np.array_equal(new, cuts):
+            break
+        cuts = new
+    return cuts
+
+
+@dataclass(frozen=True)
+class Quantiles(Classes):
+    """K classes of (nearly) equal size."""
+
+    name = "quantiles"
+
+    def learn(self, x: Values) -> Parameters:
+        """The cuts between the classes; fewer when values repeat so much that cuts coincide."""
+        cuts = np.unique(np.quantile(x, np.arange(1, self.k) / self.k))
+        cuts = cuts[cuts > x.min()]
+        if not len(cuts):
+            raise TransformError(f"{self.name}: more than half of the values are the same.")
+        return tuple(cuts.tolist())
+
+
+@dataclass(frozen=True)
+class Piecewise(Transform):
+    """Continuous and linear between knots, with a slope per piece."""
+
+    name = "piecewise"
+    knots: tuple[float, ...] = ()
+
+    def __post_init__(self) -> None:
+        if not self.knots or list(self.knots) != sorted(set(self.knots)):
+            raise SpecificationError(
+                "piecewise needs ascending knots, as in piecewise(v, 60, 120)."
+            )
+
+    def arguments(self) -> tuple[float, ...]:
+        """The knots."""
+        return self.knots
+
+    def labels(self, parameters: Parameters) -> tuple[str, ...]:
+        """The pieces by their ends."""
+        k = [number_text(knot) for knot in self.knots]
+        return (f"<{k[0]}", *(f"{a}-{b}" for a, b in pairwise(k)), f">{k[-1]}")
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """How far each piece is run through; the columns add up to x."""
+        low = np.array([-np.inf, *self.knots])[:, None]
+        high = np.array([*self.knots, np.inf])[:, None]
+        out = np.clip(x, low, high)
+        out[1:] -= low[1:]
+        return np.asarray(out)
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """One inside the piece, zero elsewhere."""
+        piece = np.searchsorted(np.array(self.knots), x, side="right")
+        inside = piece == np.arange(len(self.knots) + 1)[:, None]
+        return np.asarray(inside, dtype=float)
+
+
+def _plain(transform: type[Transform]) -> Callable[[tuple[float, ...]], Transform]:
+    def make(arguments: tuple[float, ...]) -> Transform:
+        if arguments:
+            raise SpecificationError(
+                f"{transform.name} takes nothing besides the attribute: {transform.name}(v)."
+            )
+        return transform()
+
+    return make
+
+
+def _with_classes(transform: type[Classes]) -> Callable[[tuple[float, ...]], Transform]:
+    def make(arguments: tuple[float, ...]) -> Transform:
+        if len(arguments) != 1 or arguments[0] != int(arguments[0]):
+            raise SpecificationError(
+                f"{transform.name} takes the number of classes: {transform.name}(v, 4)."
+            )
+        return transform(int(arguments[0]))
+
+    return make
+
+
+def _boxcox(arguments: tuple[float, ...]) -> Transform:
+    if len(arguments) > 1:
+        raise SpecificationError("boxcox takes at most a shift: boxcox(v) or boxcox(v, 1).")
+    return BoxCox(*arguments)
+
+
+TRANSFORMS: dict[str, Callable[[tuple[float, ...]], Transform]] = {
+    "linear": _plain(Linear),
+    "log": _plain(Log),
+    "log1p": _plain(Log1p),
+    "sqrt": _plain(Sqrt),
+    "square": _plain(Square),
+    "boxcox": _boxcox,
+    "segments": _with_classes(Segments),
+    "quantiles": _with_classes(Quantiles),
+    "piecewise": lambda arguments: Piecewise(arguments),
+}
+"""What the grammar knows: name -> how to make the transform from its arguments."""
