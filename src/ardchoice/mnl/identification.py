@@ -20,6 +20,8 @@ from ardchoice.logit.block import Floats
 SUSPECT = 1e-8
 """An eigenvalue of the curvature (unit diagonal) below this is looked into: a Gram matrix squares
 the condition of its columns, so it cannot decide by itself."""
+FLAT = 1e-13
+"""The same for a column by itself, relative to its mean square: rounding leaves about 1e-16."""
 SAME = 1e-9
 """Columns that differ by less than this share of their size are the same but for rounding."""
 INVOLVED = 1e-6
@@ -39,7 +41,7 @@ def check_identification(
         What it came from.
     """
     size = np.where(moments.rms > 0, moments.rms, 1.0)[design.order]
-    vectors = _null_vectors(curvature, size)
+    vectors = _null_vectors(curvature, size, float(design.data.weights.sum()))
     directions = [v for v in vectors if _spread(v, blocks) < SAME]
     if not directions:
         return
@@ -51,11 +53,9 @@ def check_identification(
     )
 
 
-def _null_vectors(curvature: Floats, size: Floats) -> list[Floats]:
+def _null_vectors(curvature: Floats, size: Floats, total_weight: float) -> list[Floats]:
     """Sparse directions of (nearly) no curvature, later coefficients given by earlier ones."""
-    total = max(float(np.trace(curvature / size**2)), np.finfo(float).tiny)
-    diagonal = np.diag(curvature) / size**2
-    flat = diagonal < SUSPECT**2 * total
+    flat = np.diag(curvature) < FLAT * total_weight * size**2
     found = [np.eye(len(size))[k] for k in np.flatnonzero(flat)]
     keep = np.flatnonzero(~flat)
     scale = 1 / np.sqrt(np.diag(curvature)[keep])

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, optimize
+from scipy import linalg, optimize, sparse
 
 from ardchoice.design import Design
 from ardchoice.errors import SeparationError
@@ -26,6 +26,8 @@ known only as well as Newton's method has followed it."""
 NAMED = 0.05
 """A coefficient is named from this share of the largest on (in standardised units)."""
 SHOWN = 4
+WIDE = 100.0
+"""Bound on the weights of the suspects, whose gains are scaled to one."""
 
 
 def check_separation(
@@ -104,18 +106,29 @@ def _direction(suspects: Floats, blocks: Iterable[Block]) -> Floats | None:
         sign = 1.0 if gains.sum() > 0 else -1.0
         along = sign * gains[:, 0]
         return sign * suspects[:, 0] if along.min() >= -LOSES and along.max() > LOSES else None
-    # Maximise the total gain over a box, no pair losing: the linear programme of Konis (2007).
-    distinct = np.unique(np.round(gains, 9), axis=0)
+    z = _gaining_most(gains)
+    if z is None:
+        return None
+    return np.asarray((suspects / np.where(largest > 0, largest, 1.0)) @ z)
+
+
+def _gaining_most(gains: Floats) -> Floats | None:
+    """Weights z with gains @ z >= 0 everywhere and above zero in as many pairs as can be, or None.
+
+    A linear programme after Konis (2007): maximise Σ t with 0 <= t <= 1 and t <= gains @ z. The
+    cap on t makes every separated pair count, not only the easiest.
+    """
+    distinct, counts = np.unique(np.round(gains, 7), axis=0, return_counts=True)
+    n, r = distinct.shape
     answer = optimize.linprog(
-        -gains.mean(axis=0),
-        A_ub=-distinct,
-        b_ub=np.full(len(distinct), LOSES),
-        bounds=[(-1, 1)] * gains.shape[1],
+        np.concatenate([np.zeros(r), -counts / counts.sum()]),
+        A_ub=sparse.hstack([sparse.csr_array(-distinct), sparse.eye_array(n)], format="csr"),
+        b_ub=np.full(n, LOSES),
+        bounds=[(-WIDE, WIDE)] * r + [(0, 1)] * n,
         method="highs",
     )
     if not answer.success or answer.x is None:
         return None
-    along = gains @ answer.x
-    if along.max() <= 10 * LOSES or along.min() < -2 * LOSES:
-        return None
-    return np.asarray((suspects / np.where(largest > 0, largest, 1.0)) @ answer.x)
+    z = np.asarray(answer.x[:r])
+    along = gains @ z
+    return z if along.max() > 10 * LOSES and along.min() >= -2 * LOSES else None

@@ -1,0 +1,46 @@
+"""Newton's method where the answer is known."""
+
+import numpy as np
+import pytest
+
+from ardchoice.logit import Sums, maximise
+from ardchoice.logit.newton import newton_step
+
+
+def poisson(beta: np.ndarray, _order: int) -> Sums:
+    """A concave function with a closed-form maximum, log(counts), and steep sides."""
+    counts = np.array([1.0, 50.0, 3000.0])
+    rate = np.exp(beta)
+    return Sums(float(counts @ beta - rate.sum()), counts - rate, np.diag(rate))
+
+
+def test_the_maximum_is_found_from_far_away() -> None:
+    fit = maximise(poisson, np.array([1.0, 8.0, 6.0]))
+    assert fit.converged
+    np.testing.assert_allclose(fit.beta, np.log([1.0, 50.0, 3000.0]), atol=1e-9)
+    assert fit.loglik == pytest.approx(poisson(fit.beta, 2).loglik, abs=1e-9)
+
+
+def test_the_log_likelihood_never_falls() -> None:
+    seen: list[float] = []
+
+    def watched(beta: np.ndarray, order: int) -> Sums:
+        sums = poisson(beta, order)
+        seen.append(sums.loglik)
+        return sums
+
+    fit = maximise(watched, np.array([5.0, 5.0, 5.0]))
+    best = np.maximum.accumulate(seen)
+    assert fit.loglik == pytest.approx(best[-1])
+
+
+def test_a_run_cut_short_does_not_claim_convergence() -> None:
+    fit = maximise(poisson, np.array([1.0, 8.0, 6.0]), max_iterations=2)
+    assert not fit.converged
+    assert fit.iterations == 2
+    assert fit.decrement > 1e-3
+
+
+def test_a_singular_curvature_still_gives_an_uphill_step() -> None:
+    sums = Sums(0.0, np.array([1.0, 1.0]), np.ones((2, 2)))
+    assert newton_step(sums) @ sums.gradient > 0
