@@ -2,6 +2,7 @@
 
 from importlib.metadata import version as _version
 
+from ardchoice.ard import ArdFit, Dsvi, Newton, Prior, fit_ard
 from ardchoice.data import (
     Categorical,
     ChoiceData,
@@ -28,11 +29,18 @@ from ardchoice.mnl import (
     likelihood_ratio_test,
     simulate_choices,
 )
-from ardchoice.space import Specification, Term, parse_specification, parse_term
+from ardchoice.space import (
+    SearchSpace,
+    Specification,
+    Term,
+    parse_specification,
+    parse_term,
+)
 
 __version__ = _version("ardchoice")
 
 __all__ = [
+    "ArdFit",
     "ArdchoiceError",
     "ArdchoiceWarning",
     "Categorical",
@@ -40,9 +48,13 @@ __all__ = [
     "Cut",
     "DataError",
     "Design",
+    "Dsvi",
     "IdentificationError",
     "MnlResult",
+    "Newton",
     "Numeric",
+    "Prior",
+    "SearchSpace",
     "SeparationError",
     "Specification",
     "SpecificationError",
@@ -50,6 +62,7 @@ __all__ = [
     "TransformError",
     "compare",
     "datasets",
+    "fit_ard",
     "fit_mnl",
     "likelihood_ratio_test",
     "parse_specification",

@@ -172,7 +172,7 @@ def test_predictions_are_the_logit_formula(data: ChoiceData) -> None:
             for j, mode in enumerate(data.alternatives)
         }
     )
-    e = np.exp(v) * data.available.T
+    e = np.exp(v).where(data.available.T, 0.0)
     expected = e.div(e.sum(axis=1), axis=0)
     np.testing.assert_allclose(result.predict().to_numpy(), expected, atol=1e-12)
     assert list(result.predict().columns) == ["TRAIN", "SM", "CAR"]

@@ -3,16 +3,27 @@
 from __future__ import annotations
 
 import warnings
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data.checks import Draft, check, rows_text
-from ardchoice.data.choices import ChoiceData, Covariate
-from ardchoice.data.recode import Categorical, Coded, Cut, Numeric, Role, default_role, recode
+from ardchoice.data.checks import LEAVE_OUT, Draft, Place, check, rows_text
+from ardchoice.data.choices import Attribute, ChoiceData, Covariate
+from ardchoice.data.recode import (
+    Categorical,
+    Coded,
+    Cut,
+    Numeric,
+    Role,
+    default_role,
+    label,
+    recode,
+)
 from ardchoice.data.tables import Series, Table
 from ardchoice.errors import (
     ArdchoiceError,
@@ -20,9 +31,10 @@ from ardchoice.errors import (
     DataError,
     Problem,
     did_you_mean,
+    first_few,
 )
 
-Covariates = list[str] | tuple[str, ...] | dict[str, str | Role]
+Covariates = Sequence[str] | Mapping[str, str | Role]
 
 
 def finish(draft: Draft, *, drop_invalid: bool) -> ChoiceData:
@@ -63,17 +75,66 @@ def _leave_out(draft: Draft, bad: npt.NDArray[np.intp], codes: list[str]) -> Dra
         tuple(bad.tolist()),
     )
     others = [p for p in draft.found if p.severity == "warning"]
+    attributes = {n: replace(a, values=a.values[:, rows]) for n, a in draft.attributes.items()}
+    covariates = {n: replace(c, values=c.values[rows]) for n, c in draft.covariates.items()}
+    if draft.learning:
+        attributes = {n: _without_empty_levels(a) for n, a in attributes.items()}
+        covariates = {n: _without_empty_levels(c) for n, c in covariates.items()}
     return replace(
         draft,
         available=draft.available[:, rows],
         choice=None if draft.choice is None else draft.choice[rows],
-        attributes={n: replace(a, values=a.values[:, rows]) for n, a in draft.attributes.items()},
-        covariates={n: replace(c, values=c.values[rows]) for n, c in draft.covariates.items()},
+        attributes=attributes,
+        covariates=covariates,
         person=None if draft.person is None else draft.person[rows],
         weight=None if draft.weight is None else draft.weight[rows],
         situation=draft.situation[rows],
         found=(note, *others),
     )
+
+
+Variable = TypeVar("Variable", Attribute, Covariate)
+
+
+def _without_empty_levels(variable: Variable) -> Variable:
+    """Forget the levels that only the rows left out had, unless the user asked for them."""
+    recoding, levels = variable.recoding, variable.levels
+    if recoding is None or levels is None or recoding.closed or recoding.edges:
+        return variable
+    used = np.unique(variable.values[variable.values >= 0])
+    if len(used) == len(levels):
+        return variable
+    kept = tuple(levels[i] for i in used)
+    lookup = np.full(len(levels) + 1, -1, dtype=np.int32)
+    lookup[used] = np.arange(len(used))
+    reference = int(lookup[variable.reference])
+    reference = len(kept) - 1 if reference < 0 else reference
+    missing = recoding.missing if recoding.missing in kept else None
+    return replace(
+        variable,
+        values=lookup[variable.values],
+        levels=kept,
+        reference=reference,
+        recoding=replace(recoding, levels=kept, reference=reference, missing=missing),
+    )
+
+
+def alternative_codes(alternatives: Mapping[str, object] | Sequence[object]) -> dict[str, str]:
+    """Name -> label of its code in the table."""
+    if isinstance(alternatives, str):
+        raise ArdchoiceError("alternatives is a dict name -> code, or a list of names.")
+    if isinstance(alternatives, Mapping):
+        pairs = [(label(name), label(code)) for name, code in alternatives.items()]
+    else:
+        pairs = [(label(code), label(code)) for code in alternatives]
+    if len(pairs) < 2:
+        raise ArdchoiceError("A choice needs at least two alternatives.")
+    for what, side in (("name", 0), ("code", 1)):
+        counts = Counter(pair[side] for pair in pairs)
+        twice = [repr(text) for text, count in counts.items() if count > 1]
+        if twice:
+            raise ArdchoiceError(f"Two alternatives have the same {what}: {first_few(twice)}.")
+    return dict(pairs)
 
 
 def covariate_roles(covariates: Covariates | None) -> dict[str, str | Role | None]:
@@ -85,7 +146,7 @@ def covariate_roles(covariates: Covariates | None) -> dict[str, str | Role | Non
             f"covariates is a list of columns or a dict, not the text {covariates!r}; "
             f"write [{covariates!r}]."
         )
-    if isinstance(covariates, dict):
+    if isinstance(covariates, Mapping):
         return dict(covariates)
     return dict.fromkeys(covariates)
 
@@ -94,7 +155,7 @@ def as_role(value: object, name: str) -> Role | None:
     """A role object, or None where only a column was named (its kind is then guessed)."""
     if isinstance(value, Numeric | Categorical | Cut):
         return value
-    if value is None or isinstance(value, str | dict):
+    if value is None or isinstance(value, str | Mapping):
         return None
     raise ArdchoiceError(
         f"{name}: expected a column name, Numeric(...), Categorical(...) or Cut(...), "
@@ -110,8 +171,13 @@ def column_of(value: object, name: str) -> object:
 
 
 def read_covariate(
-    name: str, series: Series, role: Role | None, like: ChoiceData | None
-) -> tuple[Covariate, list[Problem]]:
+    name: str,
+    series: Series,
+    role: Role | None,
+    like: ChoiceData | None,
+    place: Place,
+    found: list[Problem],
+) -> Covariate:
     """Recode one covariate, as `like` did when given."""
     earlier = like.covariates.get(name) if like is not None else None
     coded: Coded
@@ -121,27 +187,23 @@ def read_covariate(
         coded = recode(series, Numeric())
     else:
         coded = recode(series, role or default_role(series))
-    covariate = Covariate(name, coded.values, coded.levels, coded.reference, coded.recoding)
-    return covariate, not_allowed(name, series, coded)
+    found += refusals(name, series, coded, place)
+    return Covariate(name, coded.values, coded.levels, coded.reference, coded.recoding)
 
 
-def not_allowed(name: str, series: Series, coded: Coded) -> list[Problem]:
-    """The problem of values outside the levels that a role lists."""
-    if not coded.not_allowed:
+def refusals(what: str, series: Series, coded: Coded, place: Place) -> list[Problem]:
+    """The problem of values that are no numbers, or outside the levels that a role lists."""
+    if not coded.refused.any():
         return []
-    missing = series.missing()
-    rows = np.flatnonzero((coded.values < 0) & ~missing)
-    levels = ", ".join(coded.levels or ())
-    return [
-        Problem(
-            "error",
-            "unknown-level",
-            f"{name} (column {series.name!r}) has levels beyond those listed ({levels}): "
-            f"{', '.join(coded.not_allowed)} in {rows_text(rows, np.arange(len(missing)), 'row')}. "
-            "List them too, merge them, or leave these rows out.",
-            tuple(rows.tolist()),
-        )
-    ]
+    values = first_few(repr(label(v)) for v in pd.unique(series.values[coded.refused]))
+    if coded.levels is None or (coded.recoding and coded.recoding.edges):
+        code, said = "not-a-number", f"should hold numbers but has {values}"
+        do = f"{LEAVE_OUT} Or take the column as Categorical()."
+    else:
+        levels = first_few(coded.levels, 20)
+        code, said = "unknown-level", f"has levels beyond those listed ({levels}), {values}"
+        do = f"{LEAVE_OUT} Or list these levels too, or merge them."
+    return [place.error(code, coded.refused, f"{what} (column {series.name!r}) {said}", do)]
 
 
 def person_codes(series: Series) -> npt.NDArray[np.intp]:
@@ -149,9 +211,13 @@ def person_codes(series: Series) -> npt.NDArray[np.intp]:
     return np.asarray(pd.factorize(series.values)[0], dtype=np.intp)
 
 
-def numbers(series: Series) -> npt.NDArray[np.float64]:
+def read_numbers(
+    what: str, series: Series, place: Place, found: list[Problem]
+) -> npt.NDArray[np.float64]:
     """A column as float64; shape (rows,)."""
-    return np.asarray(recode(series, Numeric()).values, dtype=float)
+    coded = recode(series, Numeric())
+    found += refusals(what, series, coded, place)
+    return coded.values
 
 
 def must_have(table: Table, column: str, role: str) -> Series:

@@ -21,7 +21,23 @@ MOST_CODES = 60
 SCALE_RATIO = 1e6
 """Attributes whose spreads differ by more than this invite rounding trouble and odd units."""
 
+AVAILABILITY = ""
+"""Stands for the name of an attribute where `Draft.columns` tells the columns of availability."""
 LEAVE_OUT = "Mend these rows or leave them out (drop_invalid=True does so)."
+LEARNING_ONLY = frozenset(
+    {
+        "codes-or-numbers",
+        "constant-attribute",
+        "constant-covariate",
+        "empty-level",
+        "never-available",
+        "never-chosen",
+        "one-always-chosen",
+        "scales",
+        "single-alternative",
+    }
+)
+"""Problems for a model that is to learn from the data, not for one that is to predict them."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +61,24 @@ class Draft:
     roles: Mapping[str, str]
     guessed: frozenset[str] = frozenset()
     """Covariates whose kind was guessed."""
+    learning: bool = True
+    """Whether a model is to learn from them, rather than repeat what it learned elsewhere."""
     found: tuple[Problem, ...] = field(default=())
+
+
+@dataclass(frozen=True, eq=False)
+class Place:
+    """What the rows of a column stand for: positions among the N situations, and their names."""
+
+    position: npt.NDArray[np.intp]
+    names: npt.NDArray[Any]
+    unit: str
+
+    def error(self, code: str, mask: npt.NDArray[np.bool_], what: str, do: str) -> Problem:
+        """What is wrong with the rows where the mask is true, counted by situation."""
+        rows = np.unique(self.position[mask])
+        text = f"{what}: {rows_text(rows, self.names, self.unit)}. {do}"
+        return Problem("error", code, text, tuple(rows.tolist()))
 
 
 def rows_text(rows: npt.NDArray[np.intp], situation: npt.NDArray[Any], unit: str) -> str:
@@ -65,23 +98,33 @@ def check(draft: Draft) -> list[Problem]:
         *_person_problems(draft),
         *_scale_problems(draft),
     ]
+    if not draft.learning:
+        problems = [p for p in problems if p.code not in LEARNING_ONLY]
     return sorted(problems, key=lambda p: p.severity != "error")
 
 
 def _problem(draft: Draft, code: str, mask: npt.NDArray[np.bool_], what: str, do: str) -> Problem:
-    rows = np.flatnonzero(mask)
-    text = f"{what}: {rows_text(rows, draft.situation, draft.unit)}. {do}"
-    return Problem("error", code, text, tuple(rows.tolist()))
+    place = Place(np.arange(len(mask)), draft.situation, draft.unit)
+    return place.error(code, mask, what, do)
 
 
 def _warning(code: str, message: str) -> Problem:
     return Problem("warning", code, message)
 
 
+def _these(draft: Draft, which: npt.NDArray[np.bool_]) -> str:
+    """``alternative 'BUS'`` or ``3 alternatives ('BUS', 'TRAM', 'WALK')``."""
+    names = [repr(draft.alternatives[j]) for j in np.flatnonzero(which)]
+    if len(names) == 1:
+        return f"alternative {names[0]}"
+    return f"{len(names)} alternatives ({first_few(names)})"
+
+
 def _choice_problems(draft: Draft) -> Iterator[Problem]:
     sizes = draft.available.sum(axis=0)
     if (sizes == 0).any():
-        what = "No alternative is available in"
+        columns = [repr(c) for (what, _), c in draft.columns.items() if what == AVAILABILITY]
+        what = f"No alternative is available (columns {first_few(columns)})"
         yield _problem(draft, "empty-choice-set", sizes == 0, what, LEAVE_OUT)
     single = np.flatnonzero(sizes == 1)
     if len(single):
@@ -90,12 +133,13 @@ def _choice_problems(draft: Draft) -> Iterator[Problem]:
             f"Only one alternative is available in {rows_text(single, draft.situation, draft.unit)}"
             ": they say nothing about preferences and are kept without effect.",
         )
-    for j, name in enumerate(draft.alternatives):
-        if not draft.available[j].any():
-            yield _warning(
-                "never-available",
-                f"Alternative {name!r} is never available; leave it out of the alternatives.",
-            )
+    ever = np.asarray(draft.available.any(axis=1))
+    if not ever.all():
+        yield _warning(
+            "never-available",
+            f"Never available: {_these(draft, ~ever)}. Leave out of the alternatives what cannot "
+            "be chosen, or check the availability.",
+        )
     if draft.choice is None:
         return
     known = draft.choice >= 0
@@ -104,19 +148,20 @@ def _choice_problems(draft: Draft) -> Iterator[Problem]:
     for j, name in enumerate(draft.alternatives):
         mask = unavailable & (picked == j)
         if mask.any():
-            column = draft.columns.get(("availability", name))
+            column = draft.columns.get((AVAILABILITY, name))
             source = f" (availability column {column!r})" if column else ""
             what = f"{name!r} is chosen but not available{source}"
             do = "Mend the choice or the availability, or leave these out (drop_invalid=True)."
             yield _problem(draft, "chosen-unavailable", mask, what, do)
     counts = np.bincount(picked[known & ~unavailable], minlength=len(draft.alternatives))
-    for j, name in enumerate(draft.alternatives):
-        if counts[j] == 0 and draft.available[j].any():
-            yield _warning(
-                "never-chosen",
-                f"Alternative {name!r} is available but nobody chose it: a constant of its own "
-                "would run to minus infinity. Leave the alternative or its constant out.",
-            )
+    never = ever & (counts == 0)
+    if never.any():
+        yield _warning(
+            "never-chosen",
+            f"Available but never chosen (column {draft.roles.get('choice', '')!r}): "
+            f"{_these(draft, never)}. A constant of its own would run to minus infinity: leave the "
+            "alternative or its constant out.",
+        )
     if np.count_nonzero(counts) == 1 and len(draft.alternatives) > 1:
         name = draft.alternatives[int(counts.argmax())]
         yield Problem(
@@ -137,7 +182,7 @@ def _attribute_problems(draft: Draft) -> Iterator[Problem]:
             if attribute.levels is not None:
                 bad = available & (values < 0)
                 if bad.any():
-                    do = f"{LEAVE_OUT} Categorical(missing='unknown') makes a level of them."
+                    do = f"{LEAVE_OUT} Or make a level of them: Categorical(missing='unknown')."
                     what = f"{where} is missing although {name} is available"
                     yield _problem(draft, "missing-attribute", bad, what, do)
                 continue
@@ -149,42 +194,45 @@ def _attribute_problems(draft: Draft) -> Iterator[Problem]:
             bad = available & np.isinf(values)
             if bad.any():
                 yield _problem(draft, "infinite-attribute", bad, f"{where} is infinite", LEAVE_OUT)
-            seen = values[available & np.isfinite(values)]
-            yield from _value_warnings(where, seen)
+            usable = available & np.isfinite(values)
+            if _is_constant(values[usable]):
+                yield _warning(
+                    "constant-attribute",
+                    f"{where} is {values[usable][0]:g} in every row where it is available: for "
+                    f"{name} alone it cannot be told from a constant. Leave it out there, or share "
+                    "its coefficient with other alternatives.",
+                )
+            yield from _sentinel_problems(draft, where, values, usable)
 
 
-def _value_warnings(where: str, seen: npt.NDArray[np.float64]) -> Iterator[Problem]:
-    if not len(seen):
-        return
-    if seen.min() == seen.max() and len(seen) > 1:
-        yield _warning(
-            "constant-attribute",
-            f"{where} is {seen[0]:g} in every row where it is available: on its own it cannot be "
-            "told from a constant.",
-        )
-        return
-    for sentinel, count in sentinels(seen):
+def _is_constant(values: npt.NDArray[np.float64]) -> bool:
+    return len(values) > 1 and bool(values.min() == values.max())
+
+
+def _sentinel_problems(
+    draft: Draft, where: str, values: npt.NDArray[Any], usable: npt.NDArray[np.bool_]
+) -> Iterator[Problem]:
+    for sentinel in sentinels(values[usable]):
+        rows = np.flatnonzero(usable & (values == sentinel))
         yield _warning(
             "sentinel",
-            f"{where} has the value {sentinel:g} in {count} rows, far from all others: it looks "
-            "like a code for 'missing'. If so, make it missing or mark the alternative "
-            "unavailable; it is used as a number now.",
+            f"{where} has the value {sentinel} in {rows_text(rows, draft.situation, draft.unit)}, "
+            "far from all others: it looks like a code for 'missing'. If so, make it missing (or "
+            "the alternative unavailable); it is used as a number now.",
         )
 
 
-def sentinels(values: npt.NDArray[np.float64]) -> list[tuple[float, int]]:
-    """Values such as 99999 or -99 that stand far from all others, with their counts."""
-    found = []
-    for code in SENTINELS:
-        count = int(np.count_nonzero(values == code))
-        if not count or count == len(values):
-            continue
-        others = values[values != code]
-        low, high = others.min(), others.max()
-        far = SENTINEL_GAP * max(abs(high), abs(low), 1.0)
-        if low >= 0 > code or code > far:
-            found.append((float(code), count))
-    return found
+def sentinels(values: npt.NDArray[np.float64]) -> list[int]:
+    """Values such as 99999 or -99 that occur and stand far from all others."""
+    found = [code for code in SENTINELS if (values == code).any()]
+    others = values[~np.isin(values, found)] if found else values
+    if not len(others):
+        return []
+    low, high = others.min(), others.max()
+    far = SENTINEL_GAP * max(abs(high), abs(low), 1.0)
+    # -1, 0, 1 is effects coding: a negative code is suspect only beside proper quantities.
+    proper = low >= 0 and high > SENTINEL_GAP
+    return [code for code in found if (code < 0 and proper) or abs(code) > far]
 
 
 def _covariate_problems(draft: Draft) -> Iterator[Problem]:
@@ -194,18 +242,32 @@ def _covariate_problems(draft: Draft) -> Iterator[Problem]:
         values = covariate.values
         if covariate.levels is not None:
             if (values < 0).any():
-                do = f"{LEAVE_OUT} Categorical(missing='unknown') makes a level of them."
+                do = f"{LEAVE_OUT} Or make a level of them: Categorical(missing='unknown')."
                 yield _problem(draft, "missing-covariate", values < 0, f"{where} is missing", do)
-            if len(np.unique(values[values >= 0])) == 1:
+            counts = np.bincount(values[values >= 0], minlength=len(covariate.levels))
+            empty = [v for v, count in zip(covariate.levels, counts, strict=True) if not count]
+            if np.count_nonzero(counts) == 1:
                 yield _warning(
-                    "constant-covariate", f"{where} has one level only and can explain nothing."
+                    "constant-covariate",
+                    f"{where} has one level only and can explain nothing. Leave it out.",
+                )
+            elif empty:
+                yield _warning(
+                    "empty-level",
+                    f"{where} has no rows at level {first_few(map(repr, empty))}: a coefficient of "
+                    "its own could not be estimated. Leave it out of the levels or merge it.",
                 )
             continue
         bad = ~np.isfinite(values)
         if bad.any():
             what = f"{where} is missing or infinite"
             yield _problem(draft, "missing-covariate", bad, what, LEAVE_OUT)
-        yield from _value_warnings(where, values[~bad])
+        if _is_constant(values[~bad]):
+            yield _warning(
+                "constant-covariate",
+                f"{where} is {values[~bad][0]:g} everywhere and can explain nothing. Leave it out.",
+            )
+        yield from _sentinel_problems(draft, where, values, ~bad)
         distinct = np.unique(values[~bad])
         whole = bool(np.all(distinct % 1 == 0))
         if covariate.name in draft.guessed and whole and CODE_LEVELS < len(distinct) <= MOST_CODES:
@@ -230,7 +292,12 @@ def _weight_problems(draft: Draft) -> Iterator[Problem]:
         what = f"The weight (column {column!r}) is negative"
         yield _problem(draft, "negative-weight", negative, what, LEAVE_OUT)
     if not bad.any() and not negative.any() and not draft.weight.any():
-        yield Problem("error", "zero-weights", f"Every weight (column {column!r}) is zero.")
+        yield Problem(
+            "error",
+            "zero-weights",
+            f"Every weight (column {column!r}) is zero, so that nothing would count. Name another "
+            "column, or read without weight.",
+        )
 
 
 def _person_problems(draft: Draft) -> Iterator[Problem]:

@@ -171,7 +171,14 @@ class ChoiceData:
 
     def take(self, rows: npt.ArrayLike) -> ChoiceData:
         """The choice situations at these positions (or where a mask is true), in that order."""
-        index = np.arange(len(self))[np.asarray(rows)]
+        asked = np.atleast_1d(np.asarray(rows))
+        asked = asked if asked.size else asked.astype(np.intp)
+        try:
+            index = np.arange(len(self))[asked]
+        except IndexError as error:
+            raise ArdchoiceError(
+                f"Rows are taken by positions below {len(self)}, or by a mask of that length."
+            ) from error
         person = None if self.person is None else pd.factorize(self.person[index])[0]
         return replace(
             self,
@@ -189,8 +196,13 @@ class ChoiceData:
     def with_choice(self, choice: npt.ArrayLike) -> ChoiceData:
         """The same situations with other choices (positions in `alternatives`); shape (N,)."""
         picked = np.array(choice, dtype=np.intp)
+        known = (picked >= 0) & (picked < len(self.alternatives))
         rows = np.arange(len(self))
-        if picked.shape != (len(self),) or not self.available[picked, rows].all():
+        if (
+            picked.shape != (len(self),)
+            or not known.all()
+            or not self.available[picked, rows].all()
+        ):
             raise ArdchoiceError(
                 "Every situation needs one choice among its available alternatives."
             )
@@ -205,7 +217,8 @@ class ChoiceData:
         unit, count = self._units(by)
         cut = round(count * test)
         if not 0 < cut < count:
-            raise ArdchoiceError(f"{count} {by or 'unit'}s cannot be split with a share of {test}.")
+            unit_name = "situations" if self.person is None or by == "situation" else "persons"
+            raise ArdchoiceError(f"{count} {unit_name} cannot be split with a share of {test}.")
         held_out = np.zeros(count, dtype=bool)
         held_out[np.random.default_rng(seed).permutation(count)[:cut]] = True
         return self.take(~held_out[unit]), self.take(held_out[unit])

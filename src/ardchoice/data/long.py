@@ -12,18 +12,19 @@ import pandas as pd
 
 from ardchoice.data.assemble import (
     Covariates,
+    alternative_codes,
     as_role,
     column_of,
     covariate_roles,
     finish,
     must_have,
-    not_allowed,
-    numbers,
     person_codes,
     read_covariate,
+    read_numbers,
+    refusals,
     refuse_clashes,
 )
-from ardchoice.data.checks import LEAVE_OUT, Draft, rows_text
+from ardchoice.data.checks import LEAVE_OUT, Draft, Place, rows_text
 from ardchoice.data.choices import Attribute, ChoiceData
 from ardchoice.data.recode import (
     Categorical,
@@ -32,13 +33,12 @@ from ardchoice.data.recode import (
     Role,
     factorise,
     label,
+    marks,
+    mostly_numbers,
     recode,
 )
 from ardchoice.data.tables import Series, Table, open_table
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
-
-TRUE = {"1", "true", "yes", "y", "t"}
-FALSE = {"0", "false", "no", "n", "f"}
 
 
 @dataclass(frozen=True)
@@ -51,6 +51,16 @@ class _Layout:
     alternatives: tuple[str, ...]
     first: npt.NDArray[np.intp]
     """The first long row of every situation; shape (N,)."""
+
+    @property
+    def place(self) -> Place:
+        """What the rows of the long table stand for."""
+        return Place(self.situation, self.names, "situation")
+
+    @property
+    def once(self) -> Place:
+        """What the rows of a column with one value per situation stand for."""
+        return Place(np.arange(len(self.names)), self.names, "situation")
 
     @property
     def shape(self) -> tuple[int, int]:
@@ -97,7 +107,8 @@ def read_long(
     covariates
         Columns that describe the person: the same in all rows of a situation.
     alternatives
-        The alternatives in the order wanted, or a dict name -> code; sorted unless told.
+        The alternatives in the order wanted, or a dict name -> code; those of `like`, or else
+        sorted, unless told.
     person, weight
         Columns with the person's id (for repeated choices) and the weight.
     drop_invalid
@@ -113,46 +124,55 @@ def read_long(
     if not len(source):
         raise ArdchoiceError(f"{source.name} has no rows.")
     roles = covariate_roles(covariates)
+    if isinstance(attributes, str):
+        raise ArdchoiceError(
+            f"attributes is a list of columns or a dict, not the text {attributes!r}; "
+            f"write [{attributes!r}]."
+        )
     how = dict(attributes) if isinstance(attributes, Mapping) else dict.fromkeys(attributes)
     refuse_clashes(how, roles)
     found: list[Problem] = []
+    if alternatives is None and like is not None:
+        alternatives = like.alternatives
     layout = _layout(source, situation, alternative, alternatives, found)
     columns: dict[tuple[str, str], str] = {}
     read_attributes: dict[str, Attribute] = {}
     for name, role in how.items():
+        kind = as_role(role, name)
         series = must_have(source, str(column_of(role, name)), f"attribute {name}")
         columns |= {(name, alt): series.name for alt in layout.alternatives}
-        attribute = _attribute(name, series, as_role(role, name), layout, like, found)
+        attribute = _attribute(name, series, kind, layout, like, found)
         if attribute is not None:
             read_attributes[name] = attribute
     read_covariates = {}
     for name, role in roles.items():
+        kind = as_role(role, name)
         series = must_have(source, str(column_of(role, name)), f"covariate {name}")
         columns[name, ""] = series.name
-        one = _per_situation(series, f"covariate {name}", layout, found)
-        read_covariates[name], problems = read_covariate(name, one, as_role(role, name), like)
-        found += problems
+        one = _per_situation(series, f"Covariate {name}", layout, found)
+        read_covariates[name] = read_covariate(name, one, kind, like, layout.once, found)
+    persons = weights = None
+    if person is not None:
+        series = must_have(source, person, "person")
+        persons = person_codes(_per_situation(series, "The person id", layout, found))
+    if weight is not None:
+        series = must_have(source, weight, "weight")
+        one = _per_situation(series, "The weight", layout, found)
+        weights = read_numbers("The weight", one, layout.once, found)
     draft = Draft(
         alternatives=layout.alternatives,
         available=layout.spread(np.ones(len(source), dtype=bool), False),
         choice=None if chosen is None else _choice(source, chosen, layout, found),
         attributes=read_attributes,
         covariates=read_covariates,
-        person=None
-        if person is None
-        else person_codes(
-            _per_situation(must_have(source, person, "person"), "the person id", layout, found)
-        ),
-        weight=None
-        if weight is None
-        else numbers(
-            _per_situation(must_have(source, weight, "weight"), "the weight", layout, found)
-        ),
+        person=persons,
+        weight=weights,
         situation=layout.names,
         unit="situation",
         columns=columns,
         roles={"choice": chosen or "", "person": person or "", "weight": weight or ""},
         guessed=frozenset(n for n, r in roles.items() if as_role(r, n) is None),
+        learning=like is None,
         found=tuple(found),
     )
     return finish(draft, drop_invalid=drop_invalid)
@@ -181,11 +201,11 @@ def _layout(
         raise DataError(problems)
     codes, values = pd.factorize(ids.values)
     raw, labels = factorise(which)
-    names, lookup = _alternatives(which.name, labels, wanted)
+    names, lookup = _alternatives(which.name, raw, labels, wanted)
     layout = _Layout(
         np.asarray(codes, dtype=np.intp),
         lookup[raw],
-        np.array([label(v) for v in values], dtype=object),
+        _names(values),
         names,
         np.unique(codes, return_index=True)[1],
     )
@@ -194,7 +214,10 @@ def _layout(
     if len(twice):
         rows = np.unique(layout.situation[twice])
         where = rows_text(rows, layout.names, "situation")
-        example = f"{layout.names[rows[0]]} has {names[layout.alternative[twice[0]]]!r} twice"
+        one = twice[0]
+        example = (
+            f"{layout.names[layout.situation[one]]} has {names[layout.alternative[one]]!r} twice"
+        )
         found.append(
             Problem(
                 "error",
@@ -208,33 +231,39 @@ def _layout(
     return layout
 
 
+def _names(ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    if ids.dtype.kind in "iu":
+        return ids.astype(str).astype(object)
+    return np.array([label(v) for v in ids], dtype=object)
+
+
 def _alternatives(
-    column: str, labels: list[str], wanted: Mapping[str, object] | Sequence[object] | None
+    column: str,
+    raw: npt.NDArray[np.intp],
+    labels: list[str],
+    wanted: Mapping[str, object] | Sequence[object] | None,
 ) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
     """Names in order, and the position of every label of the column among them."""
-    if wanted is None:
-        codes = {text: text for text in labels}
-    elif isinstance(wanted, Mapping):
-        codes = {str(name): label(code) for name, code in wanted.items()}
-    else:
-        codes = {label(code): label(code) for code in wanted}
+    if wanted is None and len(labels) < 2:
+        raise ArdchoiceError(f"Column {column!r} names one alternative only; a choice needs two.")
+    codes = alternative_codes(labels if wanted is None else wanted)
     position = {code: j for j, code in enumerate(codes.values())}
-    unknown = [text for text in labels if text not in position]
-    if unknown:
+    lookup = np.array([position.get(text, -1) for text in labels], dtype=np.intp)
+    rows = np.flatnonzero(lookup[raw] < 0)
+    if len(rows):
+        unknown = first_few(repr(text) for text in labels if text not in position)
         raise DataError(
             [
                 Problem(
                     "error",
                     "unknown-alternative",
-                    f"Column {column!r} holds alternatives that were not listed: "
-                    f"{first_few(map(repr, unknown))}. The listed ones are: "
-                    f"{', '.join(list(codes.values())[:20])}. List them too, or remove their rows.",
+                    f"Column {column!r} holds alternatives that were not listed: {unknown} in "
+                    f"{rows_text(rows, np.arange(len(raw)), 'row')}. The listed ones are: "
+                    f"{first_few(position, 20)}. List them too, or remove their rows.",
                 )
             ]
         )
-    if len(codes) < 2:
-        raise ArdchoiceError(f"Column {column!r} names one alternative only; a choice needs two.")
-    return tuple(codes), np.array([position[text] for text in labels], dtype=np.intp)
+    return tuple(codes), lookup
 
 
 def _attribute(
@@ -260,16 +289,19 @@ def _attribute(
         return None
     has = tuple(np.flatnonzero(present).tolist())
     earlier = like.attributes.get(name) if like is not None else None
-    categorical = not series.is_numeric if role is None else isinstance(role, Categorical)
-    if earlier is not None:
+    categorical = not mostly_numbers(series) if role is None else isinstance(role, Categorical)
+    if earlier is not None and like is not None:
         categorical = earlier.levels is not None
+        known = {like.alternatives[j] for j in earlier.alternatives}
+        has = tuple(j for j, a in enumerate(layout.alternatives) if a in known)
     if not categorical:
-        return Attribute(name, has, layout.spread(numbers(series), np.nan)[list(has)])
+        values = read_numbers(name, series, layout.place, found)
+        return Attribute(name, has, layout.spread(values, np.nan)[list(has)])
     if earlier is not None and earlier.recoding is not None:
         coded = earlier.recoding.apply(series)
     else:
         coded = recode(series, role or Categorical())
-    found += not_allowed(name, series, coded)
+    found += refusals(name, series, coded, layout.place)
     values = layout.spread(coded.values, -1)[list(has)]
     return Attribute(name, has, values, coded.levels, coded.reference, coded.recoding)
 
@@ -279,18 +311,10 @@ def _per_situation(series: Series, what: str, layout: _Layout, found: list[Probl
     one = series.values[layout.first]
     back = one[layout.situation]
     differ = (series.values != back) & ~(series.missing() & np.asarray(pd.isna(back)))
-    rows = np.unique(layout.situation[differ])
-    if len(rows):
-        found.append(
-            Problem(
-                "error",
-                "varying-covariate",
-                f"{what} (column {series.name!r}) differs between the rows of one situation: "
-                f"{rows_text(rows, layout.names, 'situation')}. If it describes the alternative, "
-                "name it among the attributes; otherwise mend it.",
-                tuple(rows.tolist()),
-            )
-        )
+    if differ.any():
+        what = f"{what} (column {series.name!r}) differs between the rows of one situation"
+        do = "If it describes the alternative, name it among the attributes; otherwise mend it."
+        found.append(layout.place.error("varying-covariate", differ, what, do))
     return Series(series.name, one, series.order)
 
 
@@ -298,31 +322,23 @@ def _choice(
     source: Table, column: str, layout: _Layout, found: list[Problem]
 ) -> npt.NDArray[np.intp]:
     series = must_have(source, column, "chosen")
-    text = [label(v).strip().casefold() for v in series.values]
-    known = np.array([t in TRUE or t in FALSE for t in text])
-    picked = np.array([t in TRUE for t in text])
+    said = marks(series)
+    picked = said == 1
     n = len(layout.names)
     choice = np.full(n, -1, dtype=np.intp)
     choice[layout.situation[picked]] = layout.alternative[picked]
     count = np.bincount(layout.situation[picked], minlength=n)
-    bad = np.flatnonzero(~known)
-    cases: list[tuple[str, str, npt.NDArray[np.intp]]] = [
-        ("nobody-chose", "No alternative is marked as chosen", np.flatnonzero(count == 0)),
-        ("two-chosen", "More than one alternative is marked as chosen", np.flatnonzero(count > 1)),
-    ]
-    if len(bad):
-        value = text[bad[0]]
-        said = f"The mark of the chosen row is {value!r}, neither 1/0 nor yes/no,"
-        cases.insert(0, ("bad-chosen", said, np.unique(layout.situation[bad])))
-    for code, what, rows in cases:
-        if len(rows):
-            found.append(
-                Problem(
-                    "error",
-                    code,
-                    f"{what} (column {column!r}) in {rows_text(rows, layout.names, 'situation')}. "
-                    f"{LEAVE_OUT}",
-                    tuple(rows.tolist()),
-                )
-            )
+    unclear = np.bincount(layout.situation[said < 0], minlength=n) > 0
+    values = first_few(
+        "nothing" if pd.isna(v) else repr(label(v)) for v in pd.unique(series.values[said < 0])
+    )
+    cases = {
+        "bad-chosen": (unclear, f"The mark of the chosen row is {values}, neither 1/0 nor yes/no"),
+        "nobody-chose": ((count == 0) & ~unclear, "No alternative is marked as chosen"),
+        "two-chosen": (count > 1, "More than one alternative is marked as chosen"),
+    }
+    for code, (mask, what) in cases.items():
+        if mask.any():
+            where = f"{what} (column {column!r})"
+            found.append(layout.once.error(code, mask, where, LEAVE_OUT))
     return choice

@@ -6,6 +6,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 import numpy as np
+import numpy.typing as npt
 
 from ardchoice.text import WIDTH, brief, percent, shorten, table
 
@@ -14,10 +15,17 @@ if TYPE_CHECKING:
 
 MOST_ALTERNATIVES = 12
 MOST_LEVELS = 12
+MOST_WARNINGS = 8
+NAME_WIDTH = 24
+"""Longer names are shortened, so that what is said about them fits on the line."""
+HARD_SPACE = "\N{NO-BREAK SPACE}"
+"""Keeps a level and its share on one line while text is wrapped."""
 
 
 def describe(data: ChoiceData) -> str:
     """Situations, persons, alternatives, attributes, covariates and warnings as text."""
+    if not len(data):
+        return f"no choice situations, {len(data.alternatives)} alternatives"
     parts = [_head(data), _alternatives(data)]
     if data.attributes:
         parts.append(_attributes(data))
@@ -28,64 +36,78 @@ def describe(data: ChoiceData) -> str:
     return "\n\n".join(parts)
 
 
+def _name(text: str, width: int = NAME_WIDTH) -> str:
+    """A name on one line of at most `width` characters."""
+    return shorten(" ".join(text.split()), width)
+
+
+def _number(value: float) -> str:
+    """Four significant digits, but whole numbers below ten million in full."""
+    return f"{value:,.0f}" if 1e4 <= abs(value) < 1e7 else brief(value)
+
+
 def _head(data: ChoiceData) -> str:
     n = len(data)
-    text = f"{n:,} choice situations"
+    text = f"{n:,} choice situation{'s' if n > 1 else ''}"
     if data.person is not None:
-        persons = data.n_persons or 0
-        text += f" of {persons:,} persons ({n / max(persons, 1):.1f} each)"
+        persons = data.n_persons or 1
+        text += f" of {persons:,} person{'s' if persons > 1 else ''} ({n / persons:.1f} each)"
     text += f", {len(data.alternatives)} alternatives"
     sizes = data.available.sum(axis=0)
     if sizes.min() != sizes.max():
         text += f"\n{sizes.min()} to {sizes.max()} of them available at a time"
     if data.weight is not None:
-        text += f"\nweights from {brief(data.weight.min())} to {brief(data.weight.max())}"
-        text += f", sum {brief(float(data.weight.sum()))}"
+        low, high, total = data.weight.min(), data.weight.max(), data.weight.sum()
+        text += f"\nweights from {_number(low)} to {_number(high)}, sum {_number(total)}"
     if data.choice is None:
         text += "\nno observed choices (to be predicted)"
     return text
 
 
 def _alternatives(data: ChoiceData) -> str:
-    names = list(data.alternatives)
-    shares = np.full(len(names), np.nan)
-    chosen = np.zeros(len(names), dtype=int)
+    counts = shares = ["."] * len(data.alternatives)
     if data.choice is not None:
-        shares = data.shares().to_numpy()
-        chosen = np.bincount(data.choice, minlength=len(names))
+        chosen = np.bincount(data.choice, minlength=len(data.alternatives))
+        counts, shares = [f"{c:,}" for c in chosen], [percent(s) for s in data.shares()]
     rows = [
-        [name, percent(float(data.available[j].mean())), f"{chosen[j]:,}", percent(shares[j])]
-        for j, name in enumerate(names)
+        [_name(name, WIDTH), percent(float(available.mean())), count, share]
+        for name, available, count, share in zip(
+            data.alternatives, data.available, counts, shares, strict=True
+        )
     ]
-    if data.choice is None:
-        rows = [[*r[:2], ".", "."] for r in rows]
     more = ""
     if len(rows) > MOST_ALTERNATIVES:
         more = f"\n  ... and {len(rows) - MOST_ALTERNATIVES} more"
         rows = rows[:MOST_ALTERNATIVES]
-    return table(rows, ["alternative", "available", "chosen", "share"]) + more
+    share = "share" if data.weight is None else "weighted share"
+    return table(rows, ["alternative", "available", "chosen", share]) + more
 
 
 def _attributes(data: ChoiceData) -> str:
     rows: list[list[str]] = []
+    categorical: list[str] = []
     for attribute in data.attributes.values():
-        same_for_all = len(attribute.alternatives) > MOST_ALTERNATIVES
+        name = _name(attribute.name)
         if attribute.levels is not None:
-            levels = f"{len(attribute.levels)} levels: {', '.join(attribute.levels)}"
-            rows.append([attribute.name, _where(data, attribute), shorten(levels, 34), "", ""])
-        elif same_for_all:
-            rows.append([attribute.name, _where(data, attribute), *_range(data, attribute, None)])
+            categorical += _wrap(f"{name}  {_where(data, attribute)}  {_levels(attribute)}", 2)
+        elif len(attribute.alternatives) > MOST_ALTERNATIVES:
+            rows.append([name, _where(data, attribute), *_range(data, attribute, None)])
         else:
             for j in attribute.alternatives:
-                shown = attribute.name if j == attribute.alternatives[0] else ""
-                rows.append([shown, data.alternatives[j], *_range(data, attribute, j)])
-    return table(rows, ["attribute", "alternative", "min", "mean", "max"], left=2)
+                shown = name if j == attribute.alternatives[0] else ""
+                rows.append([shown, _name(data.alternatives[j]), *_range(data, attribute, j)])
+    parts = []
+    if rows:
+        parts.append(table(rows, ["attribute", "alternative", "min", "mean", "max"], left=2))
+    if categorical:
+        parts.append("\n".join(["categorical attribute", "-" * 21, *categorical]))
+    return "\n\n".join(parts)
 
 
 def _where(data: ChoiceData, attribute: Attribute) -> str:
     if len(attribute.alternatives) == len(data.alternatives):
         return "all"
-    return shorten(", ".join(data.alternatives[j] for j in attribute.alternatives), 24)
+    return _name(", ".join(data.alternatives[j] for j in attribute.alternatives))
 
 
 def _range(data: ChoiceData, attribute: Attribute, alternative: int | None) -> list[str]:
@@ -95,35 +117,48 @@ def _range(data: ChoiceData, attribute: Attribute, alternative: int | None) -> l
         values = attribute.of(alternative)[data.available[alternative]]
     if not len(values):
         return [".", ".", "."]
-    return [brief(float(v)) for v in (values.min(), values.mean(), values.max())]
+    return [_number(float(v)) for v in (values.min(), values.mean(), values.max())]
 
 
 def _covariates(data: ChoiceData) -> str:
     lines = ["covariate", "-" * 9]
-    width = max(len(name) for name in data.covariates)
+    names = {c: _name(c) for c in data.covariates}
+    width = max(map(len, names.values()))
     for covariate in data.covariates.values():
-        text = f"{covariate.name:<{width}}  {_covariate_text(covariate)}"
-        lines += textwrap.wrap(text, WIDTH, subsequent_indent=" " * (width + 2))
+        text = f"{names[covariate.name]:<{width}}  {_covariate_text(covariate)}"
+        lines += _wrap(text, width + 2)
     return "\n".join(lines)
 
 
 def _covariate_text(covariate: Covariate) -> str:
     values = covariate.values
     if covariate.levels is None:
-        low, mean, high = (brief(float(v)) for v in (values.min(), values.mean(), values.max()))
+        low, mean, high = (_number(float(v)) for v in (values.min(), values.mean(), values.max()))
         return f"numeric, {low} to {high} (mean {mean})"
-    counts = np.bincount(values, minlength=len(covariate.levels)) / max(len(values), 1)
-    shown = [
-        f"{level}{'*' if i == covariate.reference else ''} ({percent(counts[i])})"
-        for i, level in enumerate(covariate.levels)
-    ]
+    return _levels(covariate, np.bincount(values, minlength=len(covariate.levels)) / len(values))
+
+
+def _levels(variable: Attribute | Covariate, shares: npt.NDArray[np.float64] | None = None) -> str:
+    """The levels, the reference with a star, and their shares when given."""
+    levels = variable.levels or ()
+    shown = [_name(v) + ("*" if i == variable.reference else "") for i, v in enumerate(levels)]
+    if shares is not None:
+        shown = [f"{text} ({percent(share)})" for text, share in zip(shown, shares, strict=True)]
     if len(shown) > MOST_LEVELS:
         shown = [*shown[: MOST_LEVELS - 1], "...", shown[-1]]
-    return f"{len(covariate.levels)} levels (* reference): " + ", ".join(shown)
+    listed = ", ".join(text.replace(" ", HARD_SPACE) for text in shown)
+    return f"{len(levels)} levels (* reference): {listed}"
+
+
+def _wrap(text: str, indent: int) -> list[str]:
+    lines = textwrap.wrap(text, WIDTH, subsequent_indent=" " * indent, break_on_hyphens=False)
+    return [line.replace(HARD_SPACE, " ") for line in lines]
 
 
 def _warnings(data: ChoiceData) -> str:
     lines = []
-    for i, problem in enumerate(data.warnings, 1):
-        lines += textwrap.wrap(f"{i}. {problem.message}", WIDTH, subsequent_indent="   ")
+    for i, problem in enumerate(data.warnings[:MOST_WARNINGS], 1):
+        lines += _wrap(f"{i}. {problem.message}", 3)
+    if len(data.warnings) > MOST_WARNINGS:
+        lines.append(f"... and {len(data.warnings) - MOST_WARNINGS} more, in data.warnings")
     return "worth knowing\n" + "-" * 13 + "\n" + "\n".join(lines)

@@ -7,7 +7,7 @@ to the next.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any
 
@@ -22,6 +22,8 @@ CODE_LEVELS = 12
 """A numeric covariate with at most this many distinct whole values is taken for codes."""
 
 POOLED = "other"
+TRUE = {"1", "true", "yes", "y", "t"}
+FALSE = {"0", "false", "no", "n", "f"}
 
 
 @dataclass(frozen=True)
@@ -81,6 +83,8 @@ class Cut:
         Names for the classes, one more than edges.
     reference
         The class that gets no column: the last unless told.
+    missing
+        A level for missing values, which are an error otherwise.
     """
 
     column: str | None = None
@@ -88,6 +92,7 @@ class Cut:
     quantiles: int | None = None
     labels: Sequence[str] | None = None
     reference: object = None
+    missing: str | None = None
 
 
 Role = Numeric | Categorical | Cut
@@ -95,16 +100,18 @@ Role = Numeric | Categorical | Cut
 
 @dataclass(frozen=True)
 class Coded:
-    """A column after recoding: numbers, or codes into `levels` (-1 where missing or not allowed).
+    """A column after recoding: numbers (NaN where missing), or codes into `levels` (-1 there).
 
-    `recoding` repeats it on other data; None for numbers.
+    `recoding` repeats it on other data; None for numbers. `refused` marks the values that are no
+    number or not among the levels listed. They hold 0, so that they do not count as missing too:
+    their rows are refused or left out anyway.
     """
 
     values: npt.NDArray[Any]
     levels: tuple[str, ...] | None
     reference: int
     recoding: Recoding | None
-    not_allowed: tuple[str, ...] = ()
+    refused: npt.NDArray[np.bool_]
 
 
 @dataclass(frozen=True)
@@ -121,95 +128,141 @@ class Recoding:
 
     def apply(self, series: Series) -> Coded:
         """Recode another column the same way; a value never seen becomes a level of its own."""
+        absent = -1 if self.missing is None else self.levels.index(self.missing)
         if self.edges:
-            return Coded(_cut_codes(series, self.edges), self.levels, self.reference, self)
+            return self._cut(series, absent)
         raw, labels = factorise(series)
-        missing = [self.missing] if self.missing is not None else []
-        named = [self.to_level.get(label, label) for label in labels] + missing
-        new = tuple(dict.fromkeys(n for n in named if n not in self.levels))
-        levels = self.levels if self.closed else self.levels + new
+        named = [self.to_level.get(text, text) for text in labels]
+        new = () if self.closed else dict.fromkeys(n for n in named if n not in self.levels)
+        levels = (*self.levels, *new)
         index = {level: i for i, level in enumerate(levels)}
-        lookup = np.array([index.get(n, -1) for n in named] + ([] if missing else [-1]), dtype=int)
         # `raw` is -1 where missing, so the last entry of the lookup answers for it.
-        codes = lookup[raw].astype(np.int32)
-        return Coded(codes, levels, self.reference, self, new if self.closed else ())
+        lookup = np.array([index.get(n, -2) for n in named] + [absent], dtype=np.int32)
+        codes = lookup[raw]
+        refused = codes == -2
+        codes[refused] = 0
+        return Coded(codes, levels, self.reference, self, refused)
+
+    def _cut(self, series: Series, absent: int) -> Coded:
+        values, refused = as_numbers(series)
+        refused |= np.isinf(values)
+        codes = np.digitize(values, self.edges).astype(np.int32)
+        codes += self.missing is not None  # the level for missing comes first
+        codes[np.isnan(values)] = absent
+        codes[refused] = 0
+        return Coded(codes, self.levels, self.reference, self, refused)
 
 
 def label(value: object) -> str:
-    """The text of a level: 1.0 is ``1``, True is ``True``, strings are themselves."""
+    """The text of a level: 1.0 and True are ``1``, strings are themselves."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
     if isinstance(value, float | np.floating) and float(value).is_integer():
         return str(int(value))
     return str(value)
 
 
 def factorise(series: Series) -> tuple[npt.NDArray[np.intp], list[str]]:
-    """Codes of the distinct values (-1 where missing) and their labels, in the natural order."""
+    """Codes of the distinct values (-1 where missing) and their labels, in the natural order.
+
+    That is the order the column declares, or else the order of size, also for numbers that are
+    written as text, or else the alphabet.
+    """
     if series.order is not None:
-        present = set(series.values)
-        ordered = [v for v in series.order if v in present]
-        position = {v: i for i, v in enumerate(ordered)}
-        codes = np.array([position.get(v, -1) for v in series.values], dtype=np.intp)
-        return codes, [label(v) for v in ordered]
+        declared = pd.Categorical(series.values, categories=list(series.order))
+        used = declared.remove_unused_categories()
+        return np.asarray(used.codes, dtype=np.intp), [label(v) for v in used.categories]
     try:
         codes, values = pd.factorize(series.values, sort=True)
     except TypeError:  # mixed types do not sort; their labels do
         text = np.array([None if v is None else label(v) for v in series.values], dtype=object)
         codes, values = pd.factorize(text, sort=True)
-    return np.asarray(codes, dtype=np.intp), [label(v) for v in values]
+    labels = [label(v) for v in values]
+    sizes = pd.to_numeric(pd.Series(labels, dtype=object), errors="coerce").to_numpy(dtype=float)
+    if series.is_numeric or np.isnan(sizes).any():
+        return np.asarray(codes, dtype=np.intp), labels
+    by_size = np.argsort(sizes, kind="stable")
+    place = np.append(np.argsort(by_size), -1)
+    return place[codes], [labels[i] for i in by_size]
+
+
+def marks(series: Series) -> npt.NDArray[np.int8]:
+    """1 where the value says yes (1, true, yes), 0 where it says no, -1 where neither."""
+    raw, labels = factorise(series)
+    words = [text.strip().casefold() for text in labels]
+    lookup = [1 if w in TRUE else 0 if w in FALSE else -1 for w in words]
+    return np.array([*lookup, -1], dtype=np.int8)[raw]
+
+
+def as_numbers(series: Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Values as float64 (NaN where missing) and where they are no numbers (0 there)."""
+    if series.is_numeric:
+        return np.array(series.values, dtype=float), np.zeros(len(series.values), dtype=bool)
+    texts = pd.Series(series.values, dtype=object)
+    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float, copy=True)
+    refused = np.isnan(values) & ~series.missing()
+    values[refused] = 0.0
+    return values, refused
+
+
+def mostly_numbers(series: Series) -> bool:
+    """Whether a column holds numbers, or text of which more than half are numbers."""
+    if series.is_numeric or series.order is not None:
+        return series.is_numeric
+    refused = as_numbers(_distinct(series))[1]
+    return bool(2 * refused.sum() < max(len(refused), 1))
 
 
 def default_role(series: Series) -> Role:
     """Category or number, by what the column looks like."""
+    values, refused = as_numbers(_distinct(series))
+    few = len(values) <= CODE_LEVELS
     if not series.is_numeric:
-        return Categorical()
-    present = series.values[np.isfinite(series.values)]
-    if np.any(present % 1 != 0):
-        return Numeric()
-    few = len(np.unique(present)) <= CODE_LEVELS
-    return Categorical() if few else Numeric()
+        # A column of numbers turns into text when one cell is not a number: better to say so.
+        stray = refused.any() and not few and mostly_numbers(series)
+        return Numeric() if stray else Categorical()
+    whole = np.isfinite(values).all() and not np.any(values % 1)
+    return Categorical() if few and whole else Numeric()
+
+
+def _distinct(series: Series) -> Series:
+    return replace(series, values=pd.unique(series.values[~series.missing()]))
 
 
 def recode(series: Series, role: Role) -> Coded:
     """Turn a column into numbers or codes as its role says, learning what the role leaves open."""
     if isinstance(role, Numeric):
-        return Coded(_as_numbers(series), None, 0, None)
+        values, refused = as_numbers(series)
+        return Coded(values, None, 0, None, refused)
     learned = _learn_cut(series, role) if isinstance(role, Cut) else _learn_levels(series, role)
     return learned.apply(series)
-
-
-def _as_numbers(series: Series) -> npt.NDArray[np.float64]:
-    if series.is_numeric:
-        return np.asarray(series.values, dtype=float)
-    numbers = pd.to_numeric(pd.Series(series.values, dtype=object), errors="coerce")
-    wrong = np.flatnonzero(np.asarray(numbers.isna()) & ~series.missing())
-    if len(wrong):
-        raise ArdchoiceError(
-            f"Column {series.name!r} should hold numbers but has {series.values[wrong[0]]!r} "
-            f"in row {wrong[0]} ({len(wrong)} such rows). Mend them, or take the column as "
-            "Categorical."
-        )
-    return np.asarray(numbers, dtype=float)
 
 
 def _learn_levels(series: Series, role: Categorical) -> Recoding:
     codes, labels = factorise(series)
     listed = [label(v) for v in role.levels] if role.levels is not None else None
-    to_level = {old: old for old in labels}
+    to_level = {old: old for old in [*labels, *(listed or ())]}
     for new, olds in role.merge.items():
         for old in map(label, olds):
-            if old not in to_level and old not in (listed or ()):
+            if old not in to_level:
                 raise ArdchoiceError(
                     f"Column {series.name!r}: level {old!r}, to be merged into {new!r}, does not "
                     f"occur. {did_you_mean(old, labels)}"
                 )
+            if to_level[old] != old:
+                raise ArdchoiceError(
+                    f"Column {series.name!r}: level {old!r} is to be merged into both "
+                    f"{to_level[old]!r} and {new!r}; keep it in one."
+                )
             to_level[old] = str(new)
-    order = list(dict.fromkeys(to_level.get(v, v) for v in (listed or labels)))
+    order = list(dict.fromkeys(to_level[v] for v in (listed or labels)))
     if role.pool_below > 0:
         counts = np.bincount(codes[codes >= 0], minlength=len(labels))
         shares = pd.Series(counts / max(len(codes), 1)).groupby([to_level[v] for v in labels]).sum()
         rare = {v for v in order if shares.get(v, 0.0) < role.pool_below}
         # Pooled levels come first, so that the last level, the usual reference, stays what it was.
-        order = ([POOLED] if rare else []) + [v for v in order if v not in rare]
+        order = [v for v in order if v not in rare]
+        order = [POOLED, *order] if rare and POOLED not in order else order
         to_level = {old: POOLED if new in rare else new for old, new in to_level.items()}
     if role.missing is not None and series.missing().any() and role.missing not in order:
         order.insert(0, role.missing)
@@ -223,37 +276,37 @@ def _learn_levels(series: Series, role: Categorical) -> Recoding:
 
 
 def _learn_cut(series: Series, role: Cut) -> Recoding:
-    values = _as_numbers(series)
+    values, refused = as_numbers(series)
+    usable = values[np.isfinite(values) & ~refused]
     edges = [float(e) for e in role.edges]
-    if role.quantiles is not None:
+    if role.quantiles is not None and len(usable):
         grid = np.arange(1, role.quantiles) / role.quantiles
-        edges = np.unique(np.quantile(values[np.isfinite(values)], grid)).tolist()
+        edges = np.unique(np.quantile(usable, grid)).tolist()
+        edges = [e for e in edges if e > usable.min()]  # ties would leave the first class empty
     if not edges or sorted(set(edges)) != edges:
         raise ArdchoiceError(
             f"Column {series.name!r}: a cut needs ascending inner edges such as [30, 60], or "
-            f"quantiles=4; got edges={list(role.edges)!r}, quantiles={role.quantiles!r}."
+            f"quantiles=4 of a column with different values; got edges={list(role.edges)!r}, "
+            f"quantiles={role.quantiles!r}."
         )
     labels = list(role.labels) if role.labels is not None else _interval_labels(edges)
-    if len(labels) != len(edges) + 1:
+    if len(set(labels)) != len(edges) + 1:
         raise ArdchoiceError(
             f"Column {series.name!r}: {len(edges)} edges make {len(edges) + 1} classes, but "
-            f"{len(labels)} labels were given."
+            f"{len(set(labels))} different labels were given."
         )
-    reference = _reference(series.name, labels, role.reference)
-    return Recoding(tuple(labels), reference, {}, edges=tuple(edges))
+    missing = role.missing if series.missing().any() else None
+    levels = labels if missing is None else [missing, *labels]
+    reference = _reference(series.name, levels, role.reference)
+    return Recoding(tuple(levels), reference, {}, edges=tuple(edges), missing=missing)
 
 
 def _interval_labels(edges: Sequence[float]) -> list[str]:
-    text = [f"{e:g}" for e in edges]
+    text = [label(e) if e.is_integer() else f"{e:g}" for e in edges]
+    if len(set(text)) < len(text):
+        text = [repr(e) for e in edges]
     inner = [f"{a}-{b}" for a, b in pairwise(text)]
     return [f"<{text[0]}", *inner, f">={text[-1]}"]
-
-
-def _cut_codes(series: Series, edges: tuple[float, ...]) -> npt.NDArray[np.int32]:
-    values = _as_numbers(series)
-    codes = np.digitize(values, edges).astype(np.int32)
-    codes[~np.isfinite(values)] = -1
-    return codes
 
 
 def _reference(name: str, levels: Sequence[str], wanted: object) -> int:

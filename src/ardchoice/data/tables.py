@@ -5,8 +5,9 @@ from __future__ import annotations
 import csv
 import gzip
 import re
+import zlib
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,18 +17,24 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.errors import ArdchoiceError, did_you_mean
+from ardchoice.errors import ArdchoiceError, did_you_mean, first_few
 
 SNIFF_BYTES = 1 << 16
+SNIFF_LINES = 50
 SEPARATORS = (",", "\t", ";", "|", " ")
-DECIMAL_COMMA = re.compile(r"^-?\d+,\d+$")
+DECIMAL_COMMA = re.compile(r"^[+-]?\d*,\d+$")
+DECIMAL_POINT = re.compile(r"^[+-]?\d*\.\d+$")
+MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "."]
+"""Cells of a text table that hold nothing. ``None`` is not among them: it may well be a level."""
+EXACT = 2**53
+"""Beyond this, float64 no longer tells neighbouring whole numbers (ids) apart."""
 
 
 @dataclass(frozen=True)
 class Series:
-    """One column: values (numbers as float64 with NaN, all else as objects with None).
+    """One column: values (numbers as whole numbers or float64 with NaN, else objects with None).
 
-    `order` holds the categories of a categorical column, in their own order.
+    `order` holds the categories of a column that declares them, in their own order.
     """
 
     name: str
@@ -37,7 +44,7 @@ class Series:
     @property
     def is_numeric(self) -> bool:
         """Whether the column holds numbers (true/false counts as 1/0)."""
-        return self.values.dtype.kind == "f"
+        return self.values.dtype.kind in "iuf"
 
     def missing(self) -> npt.NDArray[np.bool_]:
         """Where the value is absent; shape (rows,)."""
@@ -69,16 +76,22 @@ class Table:
                 f"Column {name!r} is not in {self.name}. {did_you_mean(name, self.columns)}"
             )
         series = self.frame[name]
-        if isinstance(series.dtype, nw.Categorical | nw.Enum):
-            order = tuple(series.cat.get_categories().to_list())
-            return Series(name, _objects(series.to_list()), order)
-        if series.dtype.is_numeric() or series.dtype == nw.Boolean:
-            return Series(name, np.asarray(series.cast(nw.Float64).to_numpy(), dtype=float))
+        kind = series.dtype
+        if isinstance(kind, nw.Categorical | nw.Enum):
+            return Series(name, _objects(series.to_list()), _declared_order(series))
+        if kind.is_integer() and not series.null_count():
+            return Series(name, np.array(series.to_numpy()))
+        if kind == nw.Boolean or (kind.is_numeric() and not kind.is_integer()):
+            return Series(name, np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
         values = _objects(series.to_list())
+        if kind == nw.String:
+            return Series(name, values)
         present = [v for v in values if v is not None]
-        if present and all(isinstance(v, bool | int | float | np.number) for v in present):
-            return Series(name, np.array([np.nan if v is None else float(v) for v in values]))
-        return Series(name, values)
+        if not present or not all(isinstance(v, bool | int | float | np.number) for v in present):
+            return Series(name, values)
+        if kind.is_integer() and max(map(abs, present)) > EXACT:
+            return Series(name, values)
+        return Series(name, np.array([np.nan if v is None else float(v) for v in values]))
 
 
 def _objects(values: list[object]) -> npt.NDArray[Any]:
@@ -88,27 +101,61 @@ def _objects(values: list[object]) -> npt.NDArray[Any]:
     return out
 
 
+def _declared_order(series: nw.Series[Any]) -> tuple[object, ...] | None:
+    """The categories where somebody chose their order; None where they came as the rows did."""
+    native = series.to_native()
+    chosen = (
+        isinstance(series.dtype, nw.Enum)
+        or isinstance(getattr(native, "dtype", None), pd.CategoricalDtype)
+        or getattr(getattr(native, "type", None), "ordered", False)  # an Arrow dictionary
+    )
+    return tuple(series.cat.get_categories().to_list()) if chosen else None
+
+
 def open_table(source: object) -> Table:
     """A path (CSV, TSV, Parquet) or any data frame that narwhals knows, as a `Table`."""
+    name = "the table"
     if isinstance(source, str | Path):
         path = Path(source)
-        frame = _read_parquet(path) if path.suffix == ".parquet" else _read_text(path)
-        return Table(nw.from_native(frame, eager_only=True), f"'{path.name}'")
+        name = f"'{path.name}'"
+        _must_exist(path)
+        source = _read_parquet(path) if _is_parquet(path) else _read_text(path)
+    if isinstance(source, pd.DataFrame) and not all(isinstance(c, str) for c in source.columns):
+        source = source.set_axis([str(c) for c in source.columns], axis=1)
     try:
-        return Table(nw.from_native(source, eager_only=True), "the table")
+        return Table(nw.from_native(source, eager_only=True), name)
     except TypeError as error:
         raise ArdchoiceError(
             f"A table is a path (CSV, TSV, Parquet) or a data frame (pandas, polars, pyarrow), "
             f"not {type(source).__name__}. A lazy frame must be collected first."
         ) from error
+    except nw.exceptions.NarwhalsError as error:
+        names = Counter(getattr(source, "column_names", getattr(source, "columns", ())))
+        _refuse_repeated(names, name)
+        raise ArdchoiceError(f"{name} cannot be read: {error}") from error
+
+
+def _refuse_repeated(names: Counter[str], table: str) -> None:
+    repeated = [f"{n!r} ({count} times)" for n, count in names.items() if count > 1]
+    if repeated:
+        raise ArdchoiceError(
+            f"Columns of the same name in {table}: {first_few(repeated)}. Which is meant cannot be "
+            "told; rename or remove all but one."
+        )
 
 
 def _opener(path: Path) -> Callable[..., Any]:
-    return gzip.open if path.suffix == ".gz" else open
+    return gzip.open if path.suffix.lower() == ".gz" else open
+
+
+def _is_parquet(path: Path) -> bool:
+    if path.suffix.lower() in (".parquet", ".pq"):
+        return True
+    with path.open("rb") as file:
+        return file.read(4) == b"PAR1"
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    _must_exist(path)
     try:
         return pd.read_parquet(path)
     except ImportError as error:
@@ -129,29 +176,40 @@ def _must_exist(path: Path) -> None:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a text table is written."""
+    """How a text table is written; `beyond` tells how many more cells rows have than the header."""
 
     encoding: str
     separator: str
     decimal: str
+    beyond: int = 0
 
 
 def _read_text(path: Path) -> pd.DataFrame:
-    _must_exist(path)
     style = sniff(path)
+    how: dict[str, Any] = {
+        "sep": r"\s+" if style.separator == " " else style.separator,
+        "encoding": style.encoding,
+        "decimal": style.decimal,
+        "compression": "gzip" if _opener(path) is gzip.open else None,
+        "skipinitialspace": True,
+        "keep_default_na": False,
+        "na_values": MISSING,
+        "low_memory": False,  # else the type of a column may change halfway down
+    }
     try:
-        return pd.read_csv(
-            path,
-            sep=r"\s+" if style.separator == " " else style.separator,
-            encoding=style.encoding,
-            decimal=style.decimal,
-            skipinitialspace=True,
-        )
+        header = pd.read_csv(path, header=None, nrows=1, dtype=str, **how)
+        frame: pd.DataFrame = pd.read_csv(path, **how)
     except (ValueError, pd.errors.ParserError, UnicodeError, OSError) as error:
         raise ArdchoiceError(
             f"'{path}' cannot be read as a table with separator {style.separator!r} and encoding "
             f"{style.encoding}: {error} Read it with pandas.read_csv and pass the frame instead."
         ) from error
+    _refuse_repeated(Counter(header.iloc[0].dropna()), f"'{path.name}'")
+    # Where rows have more cells than the header, pandas takes the first ones for row names, as R
+    # writes them. When the last ones are empty, rows merely end in a separator: move cells back.
+    if style.beyond and frame.iloc[:, -style.beyond :].isna().all(axis=None):
+        frame = frame.reset_index().iloc[:, : -style.beyond].set_axis(frame.columns, axis=1)
+    return frame
 
 
 def sniff(path: Path) -> TextFormat:
@@ -159,23 +217,20 @@ def sniff(path: Path) -> TextFormat:
     try:
         with _opener(path)(path, "rb") as file:
             head: bytes = file.read(SNIFF_BYTES)
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ArdchoiceError(f"'{path}' cannot be opened: {error}") from error
-    if not head.strip():
+    encoding = _encoding(head, path) if head else "utf-8"
+    lines = [line for line in head.decode(encoding, errors="ignore").splitlines() if line.strip()]
+    if not lines:
         raise ArdchoiceError(f"'{path}' is empty.")
-    encoding = _encoding(head, path)
-    text = head.decode(encoding, errors="ignore")
-    lines = [line for line in text.splitlines() if line.strip()]
     if len(head) == SNIFF_BYTES and len(lines) > 1:
         lines.pop()  # cut off in the middle
-    separator = _separator(lines[:50])
-    decimal = "."
-    if separator != ",":
-        cells = [c.strip() for row in csv.reader(lines[1:50], delimiter=separator) for c in row]
-        commas = sum(bool(DECIMAL_COMMA.match(c)) for c in cells)
-        points = sum(bool(re.match(r"^-?\d+\.\d+$", c)) for c in cells)
-        decimal = "," if commas > points else "."
-    return TextFormat(encoding, separator, decimal)
+    separator = _separator(lines[:SNIFF_LINES])
+    rows = list(_cells(lines, separator))
+    commas = sum(bool(DECIMAL_COMMA.match(c)) for row in rows[1:] for c in row)
+    points = sum(bool(DECIMAL_POINT.match(c)) for row in rows[1:] for c in row)
+    beyond = max(len(rows[1]) - len(rows[0]), 0) if len(rows) > 1 else 0
+    return TextFormat(encoding, separator, "," if commas > points else ".", beyond)
 
 
 def _encoding(head: bytes, path: Path) -> str:
@@ -195,19 +250,28 @@ def _encoding(head: bytes, path: Path) -> str:
                 pass
     except UnicodeDecodeError:
         return "cp1252"
-    except (OSError, EOFError) as error:
+    except (OSError, EOFError, zlib.error) as error:
         raise ArdchoiceError(f"'{path}' cannot be read to its end: {error}") from error
     return "utf-8"
 
 
-def _separator(lines: list[str]) -> str:
-    """The separator that cuts every line into the same number (>1) of cells, the most cells."""
+def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
+    """The cells of every row; several blanks part cells like one."""
+    for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
+        yield [c.strip() for c in row if c or separator != " "]
 
-    def score(separator: str) -> tuple[float, int]:
-        rows = csv.reader(lines, delimiter=separator, skipinitialspace=separator == " ")
-        counts = Counter(len(row) for row in rows)
+
+def _separator(lines: list[str]) -> str:
+    """The separator that cuts the most lines into the same number (>1) of cells.
+
+    Among equals a blank comes last, because it also stands inside names and dates; then the one
+    that makes the most cells wins.
+    """
+
+    def score(separator: str) -> tuple[float, bool, int]:
+        counts = Counter(map(len, _cells(lines, separator)))
         cells, agreeing = counts.most_common(1)[0]
-        return (agreeing / len(lines) if cells > 1 else 0.0, cells)
+        return (agreeing / len(lines) if cells > 1 else 0.0, separator != " ", cells)
 
     best = max(SEPARATORS, key=score)
     return best if score(best)[0] > 0 else ","

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,31 +11,33 @@ import numpy.typing as npt
 
 from ardchoice.data.assemble import (
     Covariates,
+    alternative_codes,
     as_role,
     column_of,
     covariate_roles,
     finish,
     must_have,
-    not_allowed,
-    numbers,
     person_codes,
     read_covariate,
+    read_numbers,
+    refusals,
     refuse_clashes,
 )
-from ardchoice.data.checks import LEAVE_OUT, Draft, rows_text
+from ardchoice.data.checks import AVAILABILITY, LEAVE_OUT, Draft, Place
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
 from ardchoice.data.recode import (
     Categorical,
-    Coded,
     Cut,
     Numeric,
     Role,
     factorise,
     label,
+    marks,
+    mostly_numbers,
     recode,
 )
 from ardchoice.data.tables import Series, Table, open_table
-from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
+from ardchoice.errors import ArdchoiceError, Problem, did_you_mean, first_few
 
 Pattern = str | Mapping[str, str]
 
@@ -86,78 +89,74 @@ def read_wide(
     source = open_table(table)
     if not len(source):
         raise ArdchoiceError(f"{source.name} has no rows.")
-    codes = _alternative_codes(alternatives)
+    if not isinstance(attributes, Mapping):
+        raise ArdchoiceError(
+            "attributes is a dict name -> pattern or columns, such as {'TT': '{alt}_TT'}, "
+            f"not {attributes!r}."
+        )
+    codes = alternative_codes(alternatives)
     names = tuple(codes)
     roles = covariate_roles(covariates)
     refuse_clashes(attributes, roles)
+    rows = np.arange(len(source))
+    place = Place(rows, rows, "row")
     found: list[Problem] = []
     columns: dict[tuple[str, str], str] = {}
+    available = _availability(source, availability, names, columns, place, found)
     read_attributes: dict[str, Attribute] = {}
     for name, how in attributes.items():
-        where = _columns(source, name, column_of(how, name), names, found)
+        kind, pattern = as_role(how, name), column_of(how, name)
+        where = _columns(source, name, pattern, names)
         columns |= {(name, alt): column for alt, column in where.items()}
+        if isinstance(pattern, str) and len(where) < len(names):
+            found.append(_absent(name, pattern, [a for a in names if a not in where]))
         read_attributes[name] = _attribute(
-            source, name, where, names, as_role(how, name), like, found
+            source, name, where, available, names, kind, like, place, found
         )
     read_covariates: dict[str, Covariate] = {}
     for name, role in roles.items():
-        column = column_of(role, name)
-        series = must_have(source, str(column), f"covariate {name}")
+        kind = as_role(role, name)
+        series = must_have(source, str(column_of(role, name)), f"covariate {name}")
         columns[name, ""] = series.name
-        read_covariates[name], problems = read_covariate(name, series, as_role(role, name), like)
-        found += problems
-    persons = None if person is None else person_codes(must_have(source, person, "person"))
-    weights = None if weight is None else numbers(must_have(source, weight, "weight"))
+        read_covariates[name] = read_covariate(name, series, kind, like, place, found)
+    weights = None
+    if weight is not None:
+        weights = read_numbers("The weight", must_have(source, weight, "weight"), place, found)
     draft = Draft(
         alternatives=names,
-        available=_availability(source, availability, names, columns, found),
-        choice=None if choice is None else _choice(source, choice, codes, found),
+        available=available,
+        choice=None if choice is None else _choice(source, choice, codes, place, found),
         attributes=read_attributes,
         covariates=read_covariates,
-        person=persons,
+        person=None if person is None else person_codes(must_have(source, person, "person")),
         weight=weights,
-        situation=np.arange(len(source)),
+        situation=rows,
         unit="row",
         columns=columns,
         roles={"choice": choice or "", "person": person or "", "weight": weight or ""},
         guessed=frozenset(n for n, r in roles.items() if as_role(r, n) is None),
+        learning=like is None,
         found=tuple(found),
     )
     return finish(draft, drop_invalid=drop_invalid)
 
 
-def _alternative_codes(alternatives: Mapping[str, object] | Sequence[object]) -> dict[str, str]:
-    """Name -> label of its code in the choice column."""
-    if isinstance(alternatives, str):
-        raise ArdchoiceError("alternatives is a dict name -> code, or a list of names.")
-    if isinstance(alternatives, Mapping):
-        codes = {str(name): label(code) for name, code in alternatives.items()}
-    else:
-        codes = {label(code): label(code) for code in alternatives}
-        if len(codes) < len(list(alternatives)):
-            raise ArdchoiceError("An alternative is listed twice.")
-    if len(codes) < 2:
-        raise ArdchoiceError("A choice needs at least two alternatives.")
-    if len(set(codes.values())) < len(codes):
-        raise ArdchoiceError("Two alternatives have the same code in the choice column.")
-    return codes
-
-
 def _columns(
-    source: Table, name: str, where: object, alternatives: tuple[str, ...], found: list[Problem]
+    source: Table, name: str, where: object, alternatives: tuple[str, ...]
 ) -> dict[str, str]:
     """Alternative -> column of one attribute, from a pattern or a dict."""
     if isinstance(where, Mapping):
-        for alternative in where:
+        named = {label(alternative): str(column) for alternative, column in where.items()}
+        for alternative, column in named.items():
             if alternative not in alternatives:
                 raise ArdchoiceError(
                     f"{name}: there is no alternative {alternative!r}. "
-                    f"{did_you_mean(str(alternative), alternatives)}"
+                    f"{did_you_mean(alternative, alternatives)}"
                 )
-        pairs = {a: str(where[a]) for a in alternatives if a in where}
-        for alternative, column in pairs.items():
             must_have(source, column, f"{name} of {alternative}")
-        return pairs
+        if not named:
+            raise ArdchoiceError(f"{name}: the dict alternative -> column is empty.")
+        return {a: named[a] for a in alternatives if a in named}
     pattern = str(where)
     if "{alt}" not in pattern:
         raise ArdchoiceError(
@@ -166,62 +165,75 @@ def _columns(
             "alternatives is a covariate."
         )
     wanted = {a: pattern.replace("{alt}", a) for a in alternatives}
-    pairs = {a: c for a, c in wanted.items() if c in source}
-    absent = [a for a in alternatives if a not in pairs]
+    known = set(source.columns)
+    pairs = {a: c for a, c in wanted.items() if c in known}
     if not pairs:
         first = wanted[alternatives[0]]
         raise ArdchoiceError(
             f"{name}: no column of {source.name} fits the pattern {pattern!r}; {first!r} was "
             f"looked for, for instance. {did_you_mean(first, source.columns)}"
         )
-    if absent and name != "availability":
-        found.append(
-            Problem(
-                "warning",
-                "absent-attribute",
-                f"{name}: there is no column {', '.join(repr(wanted[a]) for a in absent[:3])}"
-                f"{', ...' if len(absent) > 3 else ''}, so {', '.join(absent[:3])} has no {name}. "
-                "A dict alternative -> column says so without this warning.",
-            )
-        )
     return pairs
+
+
+def _absent(name: str, pattern: str, without: Sequence[str]) -> Problem:
+    columns = first_few((repr(pattern.replace("{alt}", a)) for a in without), 3)
+    have = "has" if len(without) == 1 else "have"
+    return Problem(
+        "warning",
+        "absent-attribute",
+        f"{name}: there is no column {columns}, so {first_few(without, 3)} {have} no {name}. "
+        "A dict alternative -> column says so without this warning.",
+    )
 
 
 def _attribute(
     source: Table,
     name: str,
     where: Mapping[str, str],
+    available: npt.NDArray[np.bool_],
     alternatives: tuple[str, ...],
     role: Role | None,
     like: ChoiceData | None,
+    place: Place,
     found: list[Problem],
 ) -> Attribute:
-    positions = tuple(alternatives.index(a) for a in where)
-    series = [source.column(column) for column in where.values()]
-    earlier = like.attributes.get(name) if like is not None else None
-    categorical = role is None and not all(s.is_numeric for s in series)
-    if earlier is not None:
-        categorical = earlier.levels is not None
     if isinstance(role, Cut):
         raise ArdchoiceError(f"{name}: an attribute is cut in a term, as in quantiles({name}, 4).")
-    if not categorical and not isinstance(role, Categorical):
-        return Attribute(name, positions, np.stack([numbers(s) for s in series]))
+    positions = tuple(alternatives.index(a) for a in where)
+    # Only what could be chosen counts: anything may stand where the alternative is unavailable.
+    used = available[list(positions)]
+    each = []
+    for (alternative, column), here in zip(where.items(), used, strict=True):
+        one = source.column(column)
+        spot = replace(place, position=place.position[here])
+        each.append((f"{name} of {alternative}", replace(one, values=one.values[here]), spot))
+    series = [one for _, one, _ in each]
+    earlier = like.attributes.get(name) if like is not None else None
+    categorical = isinstance(role, Categorical)
+    if earlier is not None:
+        categorical = earlier.levels is not None
+    elif role is None:
+        categorical = not all(mostly_numbers(s) for s in series)
+    if not categorical:
+        values: npt.NDArray[Any] = np.full(used.shape, np.nan)
+        values[used] = np.concatenate([read_numbers(*one, found) for one in each])
+        return Attribute(name, positions, values)
     # Levels are learned over all alternatives together, so that a code means the same everywhere.
     pooled = _concatenate(series)
     if earlier is not None and earlier.recoding is not None:
         coded = earlier.recoding.apply(pooled)
     else:
         coded = recode(pooled, role or Categorical())
-    values = coded.values.reshape(len(series), -1)
-    for row, one in enumerate(series):
-        part = Coded(values[row], coded.levels, 0, None, coded.not_allowed)
-        if (values[row] < 0).sum() > one.missing().sum():
-            found += not_allowed(name, one, part)
+    ends = np.cumsum([len(s.values) for s in series])[:-1]
+    for (what, one, spot), refused in zip(each, np.split(coded.refused, ends), strict=True):
+        found += refusals(what, one, replace(coded, refused=refused), spot)
+    values = np.full(used.shape, -1, dtype=np.int32)
+    values[used] = coded.values
     return Attribute(name, positions, values, coded.levels, coded.reference, coded.recoding)
 
 
-def _concatenate(series: Iterable[Series]) -> Series:
-    series = list(series)
+def _concatenate(series: Sequence[Series]) -> Series:
     values: npt.NDArray[Any] = np.concatenate([s.values for s in series])
     order: dict[object, None] = {}
     for one in series:
@@ -231,30 +243,26 @@ def _concatenate(series: Iterable[Series]) -> Series:
 
 
 def _choice(
-    source: Table, column: str, codes: Mapping[str, str], found: list[Problem]
+    source: Table, column: str, codes: Mapping[str, str], place: Place, found: list[Problem]
 ) -> npt.NDArray[np.intp]:
-    series = must_have(source, column, "choice")
-    raw, labels = factorise(series)
+    raw, labels = factorise(must_have(source, column, "choice"))
     position = {code: j for j, code in enumerate(codes.values())}
     lookup = np.array([position.get(text, -1) for text in labels] + [-1], dtype=np.intp)
     choice: npt.NDArray[np.intp] = lookup[raw]
-    situation = np.arange(len(choice))
-    for kind, mask in (("missing", raw < 0), ("unknown", (choice < 0) & (raw >= 0))):
-        rows = np.flatnonzero(mask)
-        if not len(rows):
-            continue
-        seen = ", ".join(repr(labels[i]) for i in np.unique(raw[rows])[:8] if i >= 0)
-        what = f"holds {seen}, the code of no alternative" if kind == "unknown" else "is missing"
-        known = ", ".join(f"{code} = {name}" for name, code in list(codes.items())[:8])
-        found.append(
-            Problem(
-                "error",
-                f"{kind}-choice",
-                f"The choice (column {column!r}) {what}: {rows_text(rows, situation, 'row')}. "
-                f"The codes are: {known}. {LEAVE_OUT}",
-                tuple(rows.tolist()),
-            )
-        )
+    unknown = first_few((repr(text) for text in labels if text not in position), 8)
+    meaning = first_few((f"{code} = {name}" for name, code in codes.items()), 8)
+    do = f"The codes are: {meaning}. {LEAVE_OUT}"
+    said = f"The choice (column {column!r})"
+    cases = {
+        "missing-choice": (raw < 0, f"{said} is missing"),
+        "unknown-choice": (
+            (choice < 0) & (raw >= 0),
+            f"{said} holds {unknown}, the code of no alternative",
+        ),
+    }
+    for code, (mask, what) in cases.items():
+        if mask.any():
+            found.append(place.error(code, mask, what, do))
     return choice
 
 
@@ -263,34 +271,29 @@ def _availability(
     availability: Pattern | None,
     alternatives: tuple[str, ...],
     columns: dict[tuple[str, str], str],
+    place: Place,
     found: list[Problem],
 ) -> npt.NDArray[np.bool_]:
     available = np.ones((len(alternatives), len(source)), dtype=bool)
     if availability is None:
         return available
-    where = _columns(source, "availability", availability, alternatives, found)
+    where = _columns(source, "availability", availability, alternatives)
     for alternative, column in where.items():
-        columns["availability", alternative] = column
-        values = numbers(source.column(column))
-        bad = np.flatnonzero(~np.isin(values, (0.0, 1.0)))
-        if len(bad):
-            found.append(
-                Problem(
-                    "error",
-                    "bad-availability",
-                    f"The availability of {alternative} (column {column!r}) is neither 0 nor 1: "
-                    f"{rows_text(bad, np.arange(len(values)), 'row')}. {LEAVE_OUT}",
-                    tuple(bad.tolist()),
-                )
-            )
-        available[alternatives.index(alternative)] = values == 1.0
+        columns[AVAILABILITY, alternative] = column
+        said = marks(source.column(column))
+        if (said < 0).any():
+            what = f"The availability of {alternative} (column {column!r}) is neither 0 nor 1"
+            found.append(place.error("bad-availability", said < 0, what, LEAVE_OUT))
+        # What cannot be read counts as available, so that it is not reported a second time.
+        available[alternatives.index(alternative)] = said != 0
     absent = [a for a in alternatives if a not in where]
     if absent and not isinstance(availability, Mapping):
         found.append(
             Problem(
                 "warning",
                 "absent-availability",
-                f"No availability column for {', '.join(absent)}: taken as always available.",
+                f"No availability column {str(availability)!r} for {first_few(absent)}: taken as "
+                "always available. A dict alternative -> column says so without this warning.",
             )
         )
     return available

@@ -4,21 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.data import ChoiceData
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
-from ardchoice.errors import ArdchoiceError, SpecificationError, TransformError
+from ardchoice.design.held import Base, Floats, Held, Multiplier, Of
+from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Block, Part
 from ardchoice.space import Term
-from ardchoice.space.transforms import Classes
 
-Floats = npt.NDArray[np.float64]
-Of = Literal["value", "slope", "elasticity"]
-"""What a column holds: h(x), h'(x), or x h'(x)."""
+__all__ = ["BLOCK_BYTES", "FEWEST_ROWS", "KEEP_BYTES", "Design", "Moments", "Of"]
 
 BLOCK_BYTES = 1 << 22
 """Expanded size of a block: about what a core keeps near itself."""
@@ -28,40 +25,47 @@ FEWEST_ROWS = 64
 
 
 @dataclass(frozen=True, eq=False)
-class _Base:
-    """The values that one or more terms start from, held once.
-
-    Either numbers, shape (C, A, N), or classes, shape (A, N), of which C have a column; None for a
-    constant, which is one wherever the alternative is available.
-    """
-
-    values: Floats | None
-    classes: npt.NDArray[np.int32] | None
-    n_columns: int
-
-
-@dataclass(frozen=True, eq=False)
 class _Piece:
-    """One term in a part: its base, the combination of levels (None without), its multiplier."""
+    """One term in a part: where its columns stand there, and what they are made of."""
 
-    base: _Base
-    code: npt.NDArray[np.int32] | None
-    n_codes: int
-    times: Floats | None
     columns: slice
-
-    @property
-    def n_columns(self) -> int:
-        return self.base.n_columns * self.n_codes
+    base: Base
+    multiplier: Multiplier | None
 
 
 @dataclass(frozen=True, eq=False)
 class _PartPlan:
-    """The terms that enter the same alternatives; their columns stand together."""
+    """The terms that enter the same alternatives; columns without a piece are zero."""
 
     alternatives: tuple[int, ...]
     columns: slice
     pieces: tuple[_Piece, ...]
+
+    @property
+    def width(self) -> int:
+        return int(self.columns.stop - self.columns.start)
+
+
+class _Expanded:
+    """Bases and multipliers of one block, expanded once for all terms that have them."""
+
+    def __init__(self, rows: slice) -> None:
+        self.rows = rows
+        self._found: dict[int, Floats] = {}
+
+    def __getitem__(self, held: Base | Multiplier) -> Floats:
+        if id(held) not in self._found:
+            self._found[id(held)] = held.expand(self.rows)
+        return self._found[id(held)]
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Of every column, over the rows where its alternatives are available; shape (D,) each."""
+
+    mean: Floats
+    sd: Floats
+    rms: Floats
 
 
 class Design:
@@ -76,6 +80,9 @@ class Design:
         The choices.
     terms
         Terms to learn from these data, or the `Encoding` of an earlier design to repeat exactly.
+    of, attribute
+        ``"value"`` for the columns of the model; ``"slope"`` or ``"elasticity"`` for their
+        derivatives by one attribute or by its logarithm, zero for every other term.
 
     Attributes
     ----------
@@ -83,6 +90,8 @@ class Design:
         What was learned; ``Design(new_data, design.encoding)`` treats new data the same way.
     order
         Shape (D,): the coefficient, in the order of the terms, that each column of a block holds.
+    position
+        Shape (D,): the column of a block that holds each coefficient.
     """
 
     def __init__(
@@ -93,6 +102,8 @@ class Design:
         of: Of = "value",
         attribute: str | None = None,
     ) -> None:
+        if of != "value" and attribute is None:
+            raise ArdchoiceError(f"Say by which attribute the {of} is to be taken.")
         self.data = data
         self.encoding = terms if isinstance(terms, Encoding) else learn_encoding(data, terms)
         if self.encoding.alternatives != data.alternatives:
@@ -100,10 +111,11 @@ class Design:
                 f"The model knows the alternatives {', '.join(self.encoding.alternatives)}; these "
                 f"data have {', '.join(data.alternatives)}."
             )
-        self._all_available = bool(data.available.all())
-        self._codes: dict[object, npt.NDArray[np.int32]] = {}
-        self._bases: dict[object, _Base] = {}
-        self._plans, self.order = self._plan(of, attribute)
+        groups = _by_alternatives(self.encoding)
+        self._is_derivative = of != "value"
+        self._plans = _plan(groups, Held(data, of), attribute)
+        ordered = [np.arange(t.start, t.start + t.n_columns) for g in groups.values() for t in g]
+        self.order: npt.NDArray[np.intp] = np.concatenate([np.arange(0), *ordered])
         self.position = np.argsort(self.order)
 
     @property
@@ -116,198 +128,15 @@ class Design:
         """Number of coefficients, D."""
         return self.encoding.n_columns
 
-    # -- Planning: what is held -------------------------------------------------------------
-
-    def _plan(
-        self, of: Of, attribute: str | None
-    ) -> tuple[tuple[_PartPlan, ...], npt.NDArray[np.intp]]:
-        groups: dict[tuple[int, ...], list[TermColumns]] = {}
-        for term in self.encoding.terms:
-            groups.setdefault(term.alternatives, []).append(term)
-        plans, order, start = [], [], 0
-        for alternatives, terms in groups.items():
-            first, pieces = start, []
-            for term in terms:
-                base = self._base(term, of if term.term.what == attribute else "value")
-                if of != "value" and term.term.what != attribute:
-                    base = _Base(np.zeros((base.n_columns, 1, 1)), None, base.n_columns)
-                code, n_codes = self._code(term)
-                columns = slice(start - first, start - first + term.n_columns)
-                pieces.append(_Piece(base, code, n_codes, self._times(term), columns))
-                order += list(range(term.start, term.start + term.n_columns))
-                start += term.n_columns
-            plans.append(_PartPlan(alternatives, slice(first, start), tuple(pieces)))
-        return tuple(plans), np.array(order, dtype=np.intp)
-
-    def _base(self, term: TermColumns, of: Of) -> _Base:
-        key = (term.term.what, term.term.how, term.alternatives, of)
-        if key not in self._bases:
-            self._bases[key] = self._make_base(term, of)
-        return self._bases[key]
-
-    def _make_base(self, term: TermColumns, of: Of) -> _Base:
-        what, how = term.term.what, term.term.how
-        if what is None:
-            return _Base(None, None, 1)
-        if what not in self.data.attributes:
-            raise SpecificationError(
-                f"'{term.term}' needs the attribute {what!r}, which these data do not have."
-            )
-        attribute = self.data.attributes[what]
-        if (term.base is None) != (attribute.levels is None):
-            kinds = ("numeric", "categorical")
-            kind = kinds[attribute.levels is not None]
-            raise SpecificationError(
-                f"{what} is {kind} in these data, but {kinds[kind == kinds[0]]} in the model."
-            )
-        available = self.data.available[list(term.alternatives)]
-        if term.base is not None:
-            if of != "value":
-                return _Base(np.zeros((len(term.base.columns), 1, 1)), None, len(term.base.columns))
-            here = self._restrict(attribute, term.alternatives)
-            term.base.refuse_unseen(here, available)
-            codes = term.base.positions(here)
-            none = len(term.base.columns)
-            return _Base(None, np.where(available, codes, none).astype(np.int32), none)
-        values = self._restrict(attribute, term.alternatives).values
-        if isinstance(how, Classes) and of == "value":
-            codes = how.codes(np.where(available, values, 0.0).ravel(), term.parameters)
-            none = len(term.parameters)
-            return _Base(None, np.where(available, codes.reshape(values.shape), none), none)
-        return self._numeric_base(term, values, available, of)
-
-    @staticmethod
-    def _restrict(attribute: Attribute, alternatives: tuple[int, ...]) -> Attribute:
-        if attribute.alternatives == alternatives:
-            return attribute
-        rows = [attribute.alternatives.index(j) for j in alternatives]
-        keep = slice(rows[0], rows[-1] + 1) if rows == list(range(rows[0], rows[-1] + 1)) else rows
-        return Attribute(
-            attribute.name,
-            alternatives,
-            attribute.values[keep],
-            attribute.levels,
-            attribute.reference,
-        )
-
-    def _numeric_base(
-        self, term: TermColumns, values: Floats, available: npt.NDArray[np.bool_], of: Of
-    ) -> _Base:
-        how = term.term.how
-        everywhere = bool(available.all())
-        # Only values that count: elsewhere there may be anything, and the column is zero.
-        x = values.ravel() if everywhere else values[available]
-        try:
-            how.check(x, term.parameters)
-        except TransformError as error:
-            raise TransformError(f"'{term.term}': {error}") from None
-        if of == "value":
-            columns = how.apply(x, term.parameters)
-        else:
-            columns = how.slope(x, term.parameters)
-            if of == "elasticity":
-                columns = np.where(x == 0, 0.0, x * np.where(x == 0, 0.0, columns))
-        if everywhere:
-            return _Base(columns.reshape(len(columns), *values.shape), None, len(columns))
-        out = np.zeros((len(columns), *values.shape))
-        out[:, available] = columns
-        return _Base(out, None, len(out))
-
-    def _code(self, term: TermColumns) -> tuple[npt.NDArray[np.int32] | None, int]:
-        """Combined position of the levels, and how many combinations have a column."""
-        n_codes = 1
-        for levels in term.by:
-            n_codes *= len(levels.columns)
-        key = tuple(levels.name for levels in term.by)
-        if not key:
-            return None, 1
-        if key not in self._codes:
-            code = np.zeros(len(self.data), dtype=np.int32)
-            reference = np.zeros(len(self.data), dtype=bool)
-            for levels in term.by:
-                covariate = self._covariate(levels.name, term, categorical=True)
-                levels.refuse_unseen(covariate)
-                position = levels.positions(covariate)
-                reference |= position == len(levels.columns)
-                code = code * len(levels.columns) + position
-            code[reference] = n_codes
-            self._codes[key] = code
-        return self._codes[key], n_codes
-
-    def _times(self, term: TermColumns) -> Floats | None:
-        out: Floats | None = None
-        for name in term.times:
-            values = self._covariate(name, term, categorical=False).values
-            out = values if out is None else out * values
-        return out
-
-    def _covariate(self, name: str, term: TermColumns, *, categorical: bool) -> Covariate:
-        covariates = self.data.covariates
-        if name not in covariates or covariates[name].is_categorical != categorical:
-            kind = "categorical" if categorical else "numeric"
-            raise SpecificationError(
-                f"'{term.term}' needs the {kind} covariate {name!r}, which these data do not have."
-            )
-        return covariates[name]
-
-    # -- Expanding: what is used ------------------------------------------------------------
+    # -- Blocks -----------------------------------------------------------------------------
 
     def row_bytes(self) -> int:
         """Bytes of one expanded row."""
-        widths = (int(p.columns.stop - p.columns.start) * len(p.alternatives) for p in self._plans)
-        return 8 * sum(widths)
+        return 8 * sum(plan.width * len(plan.alternatives) for plan in self._plans)
 
     def expanded_bytes(self) -> int:
         """Bytes of the whole design, were it expanded at once."""
         return self.row_bytes() * len(self.data)
-
-    def block(self, rows: slice) -> Block:
-        """Expand a range of rows."""
-        masks: dict[int, npt.NDArray[np.bool_]] = {}
-        parts = tuple(
-            Part(plan.alternatives, plan.columns, self._expand(plan, rows, masks))
-            for plan in self._plans
-        )
-        data = self.data
-        available = None if self._all_available else data.available[:, rows]
-        if available is not None and available.all():
-            available = None
-        n = rows.stop - rows.start
-        choice = np.zeros(n, dtype=np.intp) if data.choice is None else data.choice[rows]
-        weight = None if data.weight is None else data.weight[rows]
-        return Block(parts, available, choice, weight, (len(data.alternatives), n))
-
-    def _expand(
-        self, plan: _PartPlan, rows: slice, masks: dict[int, npt.NDArray[np.bool_]]
-    ) -> Floats:
-        n = rows.stop - rows.start
-        out = np.empty((plan.columns.stop - plan.columns.start, len(plan.alternatives), n))
-        for piece in plan.pieces:
-            target = out[piece.columns]
-            base = self._expand_base(piece.base, plan.alternatives, rows)
-            if piece.times is not None:
-                base = base * piece.times[rows]
-            if piece.code is None:
-                target[:] = base
-                continue
-            if id(piece.code) not in masks:
-                levels = np.arange(piece.n_codes, dtype=np.int32)[:, None]
-                masks[id(piece.code)] = piece.code[rows] == levels
-            mask = masks[id(piece.code)]
-            shape = (piece.base.n_columns, piece.n_codes, len(plan.alternatives), n)
-            np.multiply(base[:, None], mask[None, :, None], out=target.reshape(shape))
-        return out
-
-    def _expand_base(self, base: _Base, alternatives: tuple[int, ...], rows: slice) -> Floats:
-        """Shape (C, A, B), or one that broadcasts to it."""
-        if base.classes is not None:
-            levels = np.arange(base.n_columns, dtype=np.int32)[:, None, None]
-            return np.asarray(base.classes[:, rows] == levels, dtype=float)
-        if base.values is None:
-            if self._all_available:
-                return np.ones((1, 1, 1))
-            return self.data.available[list(alternatives), rows].astype(float)[None]
-        return base.values[..., rows] if base.values.shape[-1] > 1 else base.values
 
     def block_rows(self) -> int:
         """Rows of a block that is neither too large for the cache nor too small to be worth it."""
@@ -327,27 +156,90 @@ class Design:
         """Something to pass over again and again: expanded once if small, each time if large."""
         return list(self) if self.expanded_bytes() <= KEEP_BYTES else self
 
+    def block(self, rows: slice) -> Block:
+        """Expand a range of rows."""
+        data = self.data
+        rows = slice(*rows.indices(len(data))[:2])
+        n = len(range(rows.start, rows.stop))
+        expanded = _Expanded(rows)
+        parts = tuple(
+            Part(plan.alternatives, plan.columns, self._expand(plan, n, expanded))
+            for plan in self._plans
+        )
+        available = data.available[:, rows]
+        return Block(
+            parts,
+            available=None if available.all() else available,
+            choice=np.zeros(n, dtype=np.intp) if data.choice is None else data.choice[rows],
+            weight=None if data.weight is None else data.weight[rows],
+            shape=(len(data.alternatives), n),
+        )
+
+    def _expand(self, plan: _PartPlan, n: int, expanded: _Expanded) -> Floats:
+        """The columns of a part; shape (K, A, B)."""
+        shape = (plan.width, len(plan.alternatives), n)
+        out = np.zeros(shape) if self._is_derivative else np.empty(shape)
+        for piece in plan.pieces:
+            base, target = expanded[piece.base], out[piece.columns]
+            if piece.multiplier is None:
+                target[:] = base
+                continue
+            times = expanded[piece.multiplier][:, None]
+            target = target.reshape(len(base), len(times), *shape[1:])
+            # A slope may be infinite, and infinity times zero is not zero.
+            use = times != 0 if self._is_derivative else True
+            np.multiply(base[:, None], times, out=target, where=use)
+        return out
+
+    # -- Moments ----------------------------------------------------------------------------
+
     def moments(self, blocks: Iterable[Block]) -> Moments:
-        """Mean and standard deviation of every column where its alternatives are available."""
-        total, square, count = np.zeros((3, self.n_columns))
+        """Mean, standard deviation and root mean square of every column, where available."""
+        count, mean, squares = np.zeros((3, self.n_columns))
         for block in blocks:
             for part in block.parts:
+                k = part.columns
                 x = part.x.reshape(len(part.x), -1)
-                total[part.columns] += x.sum(axis=1)
-                square[part.columns] += np.einsum("kb,kb->k", x, x)
-        for plan in self._plans:
-            count[plan.columns] = self.data.available[list(plan.alternatives)].sum()
-        mean = total / np.maximum(count, 1)
-        variance = np.maximum(square / np.maximum(count, 1) - mean**2, 0.0)
+                if block.available is not None:
+                    x = x[:, block.available[list(part.alternatives)].ravel()]
+                if not x.shape[1]:
+                    continue
+                # Deviations from the mean of the block, then of all: squares of the values
+                # themselves would lose the deviations of a column far from zero.
+                here = x.mean(axis=1)
+                x = x - here[:, None]
+                total = count[k] + x.shape[1]
+                away = here - mean[k]
+                squares[k] += np.einsum("kb,kb->k", x, x)
+                squares[k] += away**2 * count[k] * x.shape[1] / total
+                mean[k] += away * x.shape[1] / total
+                count[k] = total
+        variance = squares / np.maximum(count, 1)
         back = self.position
-        rms = np.sqrt(square / np.maximum(count, 1))
-        return Moments(mean[back], np.sqrt(variance)[back], rms[back])
+        return Moments(mean[back], np.sqrt(variance)[back], np.sqrt(variance + mean**2)[back])
 
 
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Of every column, over the rows where its alternatives are available; shape (D,) each."""
+def _by_alternatives(encoding: Encoding) -> dict[tuple[int, ...], list[TermColumns]]:
+    """The terms that enter the same alternatives, together."""
+    groups: dict[tuple[int, ...], list[TermColumns]] = {}
+    for term in encoding.terms:
+        groups.setdefault(term.alternatives, []).append(term)
+    return groups
 
-    mean: Floats
-    sd: Floats
-    rms: Floats
+
+def _plan(
+    groups: dict[tuple[int, ...], list[TermColumns]], held: Held, attribute: str | None
+) -> tuple[_PartPlan, ...]:
+    """A part for every group of terms, one behind the other."""
+    plans, start = [], 0
+    for alternatives, terms in groups.items():
+        pieces, width = [], 0
+        for term in terms:
+            columns = slice(width, width + term.n_columns)
+            has_slope = term.term.what == attribute and not term.is_stepwise
+            if held.of == "value" or has_slope:
+                pieces.append(_Piece(columns, held.base(term), held.multiplier(term)))
+            width = columns.stop
+        plans.append(_PartPlan(alternatives, slice(start, start + width), tuple(pieces)))
+        start += width
+    return tuple(plans)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import product
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -36,31 +37,35 @@ class Levels:
         """The levels that have a column."""
         return tuple(v for i, v in enumerate(self.levels) if i != self.reference)
 
-    def positions(self, variable: Attribute | Covariate) -> npt.NDArray[np.int32]:
-        """Column of every value (the count of columns for the reference); any shape."""
+    def positions(
+        self, codes: npt.NDArray[Any], levels: tuple[str, ...], situation: npt.NDArray[Any]
+    ) -> npt.NDArray[np.int32]:
+        """Column of every value, the count of columns for the reference; shape (n,).
+
+        Parameters
+        ----------
+        codes, levels
+            The values, shape (n,), as positions in the levels of the data they come from. These are
+            matched by label: their order may differ, and some may be missing.
+        situation
+            Shape (n,): where each value stands, for the error that a new level raises.
+        """
         known = {level: i for i, level in enumerate(self.columns)}
         known[self.levels[self.reference]] = len(known)
-        lookup = np.array([known.get(v, -1) for v in variable.levels or ()] + [-1], dtype=np.int32)
-        return np.asarray(lookup[variable.values])
-
-    def refuse_unseen(
-        self, variable: Attribute | Covariate, used: npt.NDArray[np.bool_] | None = None
-    ) -> None:
-        """Raise when (used) values have a level that was not there before."""
-        unseen = self.positions(variable) < 0
-        if used is not None:
-            unseen &= used
-        if not unseen.any():
-            return
-        levels = variable.levels or ()
-        new = sorted({levels[c] for c in np.unique(variable.values[unseen]) if c >= 0})
-        rows = np.unique(np.nonzero(unseen)[-1])
-        raise SpecificationError(
-            f"{self.name} has {'a level' if len(new) == 1 else 'levels'} that the model has never "
-            f"seen: {', '.join(map(repr, new))} in {len(rows)} rows ({first_few(rows)}). It knows: "
-            f"{', '.join(self.levels)}. Merge new levels into known ones when reading, or leave "
-            "these rows out."
-        )
+        lookup = np.array([known.get(level, -1) for level in levels], dtype=np.int32)
+        found = np.asarray(lookup[codes])
+        unseen = found < 0
+        if unseen.any():
+            new = [levels[c] for c in np.unique(codes[unseen])]
+            rows = list(dict.fromkeys(situation[unseen].tolist()))
+            raise SpecificationError(
+                f"{self.name} has {'a level' if len(new) == 1 else 'levels'} that the model has "
+                f"never seen: {', '.join(map(repr, new))} in {len(rows)} "
+                f"row{'' if len(rows) == 1 else 's'} ({first_few(rows)}). It knows: "
+                f"{', '.join(self.levels)}. Merge new levels into known ones when reading, or "
+                "leave these rows out."
+            )
+        return found
 
 
 @dataclass(frozen=True)
@@ -105,6 +110,11 @@ class TermColumns:
         """Where they stand among all coefficients."""
         return slice(self.start, self.start + len(self.names))
 
+    @property
+    def is_stepwise(self) -> bool:
+        """Whether utility changes in steps with the attribute, so that it has no slope."""
+        return self.base is not None or self.term.how.is_classes
+
 
 @dataclass(frozen=True)
 class Encoding:
@@ -147,6 +157,7 @@ def learn_encoding(data: ChoiceData, terms: Iterable[Term]) -> Encoding:
         if attribute is not None and attribute.levels is not None:
             base = Levels(attribute.name, attribute.levels, attribute.reference)
         by = tuple(Levels(c.name, c.levels, c.reference) for c in covariates if c.levels)
+        _refuse_single_levels(term, (*((base,) if base else ()), *by))
         names = _names(term, learned[key], base, by)
         times = tuple(c.name for c in covariates if c.levels is None)
         encoded.append(TermColumns(term, alternatives, learned[key], base, by, times, names, start))
@@ -174,9 +185,10 @@ def _attribute(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> A
     if term.what not in data.attributes:
         hint = did_you_mean(term.what, data.attributes)
         if term.what in data.covariates:
+            instead = Term(term.where, by=tuple(dict.fromkeys((term.what, *term.by))))
             hint = (
                 f"It is a covariate, the same for every alternative; interact a constant with it: "
-                f"'{term.place}: {' x '.join(['ASC', term.what, *term.by])}'."
+                f"'{instead}'."
             )
         raise SpecificationError(f"'{term}': there is no attribute {term.what!r}. {hint}")
     attribute = data.attributes[term.what]
@@ -184,12 +196,13 @@ def _attribute(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> A
     if without:
         having = ", ".join(data.alternatives[j] for j in attribute.alternatives)
         raise SpecificationError(
-            f"'{term}': {', '.join(without)} has no {term.what}; only {having} "
-            f"{'has' if len(attribute.alternatives) == 1 else 'have'} it."
+            f"'{term}': {', '.join(without)} {'has' if len(without) == 1 else 'have'} no "
+            f"{term.what}. Alternatives with it: {having}."
         )
     if attribute.levels is not None and term.how != Linear():
         raise SpecificationError(
-            f"'{term}': {term.what} is categorical and takes no transform; write {term.what}."
+            f"'{term}': {term.what} is categorical and takes no transform; write "
+            f"'{Term(term.where, term.what, by=term.by)}'."
         )
     return attribute
 
@@ -204,6 +217,15 @@ def _covariate(data: ChoiceData, name: str, term: Term) -> Covariate:
             )
         raise SpecificationError(f"'{term}': there is no covariate {name!r}. {hint}")
     return data.covariates[name]
+
+
+def _refuse_single_levels(term: Term, variables: tuple[Levels, ...]) -> None:
+    for variable in variables:
+        if not variable.columns:
+            raise SpecificationError(
+                f"'{term}': {variable.name} has one level only, {variable.levels[0]!r}, so there "
+                "is nothing to compare. Leave the term out."
+            )
 
 
 def _learn(
@@ -236,8 +258,8 @@ def _names(
     by: tuple[Levels, ...],
 ) -> tuple[str, ...]:
     first = base.columns if base is not None else term.how.labels(parameters)
-    names = []
-    for labels in product(first, *(levels.columns for levels in by)):
-        shown = ", ".join(text for text in labels if text)
-        names.append(f"{term} [{shown}]" if shown else str(term))
-    return tuple(names)
+    labels = [levels.columns for levels in by]
+    if first != ("",):
+        labels.insert(0, first)
+    shown = [", ".join(combination) for combination in product(*labels)]
+    return tuple(f"{term} [{label}]" if labels else str(term) for label in shown)

@@ -1,9 +1,16 @@
 """The likelihood: pure functions of arrays, and the one pass that sums them over blocks."""
 
 from ardchoice.logit.block import Block, Part
-from ardchoice.logit.likelihood import Sums, choice_probabilities, evaluate, scores, utilities
+from ardchoice.logit.likelihood import (
+    Sums,
+    choice_probabilities,
+    evaluate,
+    evaluate_at,
+    scores,
+    utilities,
+)
 from ardchoice.logit.newton import NewtonFit, maximise
-from ardchoice.logit.passes import one_pass
+from ardchoice.logit.passes import one_pass, one_thread
 
 __all__ = [
     "Block",
@@ -12,8 +19,10 @@ __all__ = [
     "Sums",
     "choice_probabilities",
     "evaluate",
+    "evaluate_at",
     "maximise",
     "one_pass",
+    "one_thread",
     "scores",
     "utilities",
 ]

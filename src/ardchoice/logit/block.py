@@ -61,3 +61,13 @@ class Block:
     def n_columns(self) -> int:
         """Number of coefficients, D."""
         return self.parts[-1].columns.stop if self.parts else 0
+
+    def take(self, rows: npt.NDArray[np.intp]) -> Block:
+        """Some of the rows, in that order."""
+        return Block(
+            parts=tuple(Part(p.alternatives, p.columns, p.x[:, :, rows]) for p in self.parts),
+            available=None if self.available is None else self.available[:, rows],
+            choice=self.choice[rows],
+            weight=None if self.weight is None else self.weight[rows],
+            shape=(self.shape[0], len(rows)),
+        )

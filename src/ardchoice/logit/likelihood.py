@@ -86,7 +86,8 @@ def choice_probabilities(
         # Before the maximum is taken: an unavailable giant must not drown the others.
         v = np.where(available, v, -np.inf)
     top = v.max(axis=0)
-    p = np.exp(v - top)
+    p = v - top
+    np.exp(p, out=p)
     total = p.sum(axis=0)
     p /= total
     return Probabilities(p, top + np.log(total))
@@ -103,7 +104,11 @@ def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
     order
         0, 1 or 2.
     """
-    v = utilities(beta, block)
+    return evaluate_at(utilities(beta, block), block, order)
+
+
+def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
+    """The same at given utilities v, shape (J, B), wherever they come from."""
     chance = choice_probabilities(v, block.available)
     rows = np.arange(block.shape[1])
     logs = v[block.choice, rows] - chance.log_total

@@ -6,16 +6,14 @@ thing that changes.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
+from contextlib import AbstractContextManager
 from functools import cache, reduce
-from typing import TypeVar
 
 import threadpoolctl
 
 from ardchoice.logit.block import Block, Floats
 from ardchoice.logit.likelihood import Order, Sums, evaluate
-
-T = TypeVar("T")
 
 
 @cache
@@ -24,13 +22,13 @@ def _blas() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController()
 
 
-def map_blocks(function: Callable[[Block], T], blocks: Iterable[Block]) -> list[T]:
-    """Apply a function to every block, in order, with one BLAS thread.
+def one_thread() -> AbstractContextManager[object]:
+    """One BLAS thread while it lasts.
 
-    Products of a block are small: a second thread spends more on waiting than it saves.
+    The products of a block are small: a second thread spends more on waiting than it saves, and
+    far more when something else runs on the machine.
     """
-    with _blas().limit(limits=1, user_api="blas"):
-        return [function(block) for block in blocks]
+    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
 
 
 def one_pass(beta: Floats, blocks: Iterable[Block], order: Order = 2) -> Sums:
@@ -44,5 +42,5 @@ def one_pass(beta: Floats, blocks: Iterable[Block], order: Order = 2) -> Sums:
     order
         0 for ℓ alone, 1 with the gradient, 2 with the curvature.
     """
-    with _blas().limit(limits=1, user_api="blas"):
+    with one_thread():
         return reduce(Sums.__add__, (evaluate(beta, block, order) for block in blocks))

@@ -43,8 +43,9 @@ def constants_loglik(data: ChoiceData) -> float:
         for k, j in enumerate(others)
     )
     block = Block(parts, available, position[choice[first]], weight, available.shape)
-    fit = maximise(lambda beta, _: one_pass(beta, [block]), np.zeros(len(others)))
-    return fit.loglik
+    # With everything available the log of the shares is the answer; otherwise it is close.
+    start = np.log(counts[used][others] / counts[used][base])
+    return maximise(lambda beta, _: one_pass(beta, [block]), start).loglik
 
 
 def _distinct(

@@ -10,7 +10,7 @@ import numpy as np
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.logit import maximise, one_pass
+from ardchoice.logit import maximise, one_pass, one_thread
 from ardchoice.mnl.baselines import constants_loglik, null_loglik
 from ardchoice.mnl.covariance import covariances
 from ardchoice.mnl.identification import check_identification
@@ -50,18 +50,20 @@ def fit_mnl(
     SeparationError
         An estimate runs to infinity; the direction is named.
     """
+    with one_thread():
+        return _fit(data, as_specification(spec), max_iterations)
+
+
+def _fit(data: ChoiceData, specification: Specification, max_iterations: int) -> MnlResult:
     # 1 · Terms meet data.
-    specification = as_specification(spec)
-    chosen = data.chosen()
-    if not len(chosen):
+    if not len(data.chosen()):
         raise ArdchoiceError("There are no choice situations to estimate from.")
     design = Design(data, specification.terms)
     blocks = design.blocks()
-    moments = design.moments(blocks)
     # 2 · At zero, where every alternative has a chance, rank shows in the curvature.
     zero = np.zeros(design.n_columns)
     first = one_pass(zero, blocks)
-    check_identification(first.curvature, design, blocks, moments)
+    check_identification(first.curvature, design, blocks)
     # 3 · Climb. An estimate that runs away is found by the curvature that vanishes with it.
     fit = maximise(
         lambda beta, _: one_pass(beta, blocks), zero, first=first, max_iterations=max_iterations
@@ -73,7 +75,7 @@ def fit_mnl(
             "log-likelihood still to be gained: do not use these estimates. Raise max_iterations, "
             "or look for nearly collinear terms.",
             ArdchoiceWarning,
-            stacklevel=2,
+            stacklevel=3,
         )
     # 4 · How sure we are, and what we compare with.
     back = design.position

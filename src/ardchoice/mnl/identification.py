@@ -12,7 +12,6 @@ import numpy as np
 from scipy import linalg
 
 from ardchoice.design import Design
-from ardchoice.design.design import Moments
 from ardchoice.errors import IdentificationError
 from ardchoice.logit import Block, utilities
 from ardchoice.logit.block import Floats
@@ -28,24 +27,23 @@ INVOLVED = 1e-6
 """A coefficient takes part in a direction from this share of the largest on."""
 
 
-def check_identification(
-    curvature: Floats, design: Design, blocks: Iterable[Block], moments: Moments
-) -> None:
+def check_identification(curvature: Floats, design: Design, blocks: Iterable[Block]) -> None:
     """Raise `IdentificationError` naming every set of coefficients that cannot be told apart.
 
     Parameters
     ----------
     curvature
         At β = 0, in block order; shape (D, D).
-    design, blocks, moments
+    design, blocks
         What it came from.
     """
-    size = np.where(moments.rms > 0, moments.rms, 1.0)[design.order]
+    rms = _root_mean_squares(blocks, design.n_columns)
+    size = np.where(rms > 0, rms, 1.0)
     vectors = _null_vectors(curvature, size, float(design.data.weights.sum()))
     directions = [v for v in vectors if _spread(v, blocks) < SAME]
     if not directions:
         return
-    messages = [_explain(v[design.position], design, moments) for v in directions]
+    messages = [_explain(v[design.position], design, rms[design.position]) for v in directions]
     count = "" if len(messages) == 1 else f" ({len(messages)} reasons)"
     raise IdentificationError(
         f"Some coefficients cannot be estimated from any data{count}:\n"
@@ -108,7 +106,18 @@ def _spread(direction: Floats, blocks: Iterable[Block]) -> float:
     return float(np.sqrt(differing / size)) if size > 0 else 0.0
 
 
-def _explain(direction: Floats, design: Design, moments: Moments) -> str:
+def _root_mean_squares(blocks: Iterable[Block], n_columns: int) -> Floats:
+    """The size of every column over rows and alternatives, in the order of the blocks."""
+    total, count = np.zeros(n_columns), 0
+    for block in blocks:
+        count += block.shape[1]
+        for part in block.parts:
+            x = part.x.reshape(len(part.x), -1)
+            total[part.columns] += np.einsum("kb,kb->k", x, x) / len(part.alternatives)
+    return np.asarray(np.sqrt(total / max(count, 1)))
+
+
+def _explain(direction: Floats, design: Design, rms: Floats) -> str:
     """Why this direction has no curvature, and what to do about it."""
     involved = np.flatnonzero(direction)
     names = [design.names[k] for k in involved]
@@ -117,7 +126,7 @@ def _explain(direction: Floats, design: Design, moments: Moments) -> str:
         for k in involved
     ]
     if len(involved) == 1:
-        if moments.rms[involved[0]] == 0:
+        if rms[involved[0]] == 0:
             return (
                 f"'{names[0]}' is zero in every row where its alternative is available: such a "
                 "case does not occur. Merge or pool levels, or leave the term out."

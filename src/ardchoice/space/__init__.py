@@ -1,6 +1,7 @@
 """What could matter: transforms, terms and their grammar, specifications."""
 
 from ardchoice.space.grammar import parse_specification, parse_term
+from ardchoice.space.search import SearchSpace
 from ardchoice.space.specification import Specification
 from ardchoice.space.terms import Term
 from ardchoice.space.transforms import (
@@ -23,6 +24,7 @@ __all__ = [
     "Log1p",
     "Piecewise",
     "Quantiles",
+    "SearchSpace",
     "Segments",
     "Specification",
     "Sqrt",

@@ -60,7 +60,7 @@ def parse_specification(text: str) -> Specification:
         raise SpecificationError(
             "The specification is empty. Write a line per alternative: 'TRAIN: ASC + TT + CO'."
         )
-    return Specification(_distinct(terms))
+    return Specification(tuple(terms))
 
 
 def parse_term(text: str) -> Term:
@@ -77,7 +77,8 @@ def as_specification(spec: Specification | str | Iterable[Term | str]) -> Specif
         return spec
     if isinstance(spec, str):
         return parse_specification(spec)
-    terms = [parse_term(t) if isinstance(t, str) else t for t in spec]
+    given = list(spec) if isinstance(spec, Iterable) else [spec]
+    terms = [parse_term(t) if isinstance(t, str) else t for t in given]
     for term in terms:
         if not isinstance(term, Term):
             raise SpecificationError(
@@ -86,16 +87,7 @@ def as_specification(spec: Specification | str | Iterable[Term | str]) -> Specif
             )
     if not terms:
         raise SpecificationError("The specification has no terms.")
-    return Specification(_distinct(terms))
-
-
-def _distinct(terms: list[Term]) -> tuple[Term, ...]:
-    seen: set[Term] = set()
-    for term in terms:
-        if term in seen:
-            raise SpecificationError(f"The term '{term}' is given twice.")
-        seen.add(term)
-    return tuple(terms)
+    return Specification(tuple(terms))
 
 
 class _Reader:
@@ -104,15 +96,21 @@ class _Reader:
     def __init__(self, line: str, number: int) -> None:
         self.line, self.number, self.at = line, number, 0
 
-    def error(self, expected: str) -> SpecificationError:
+    def error(self, expected: str, at: int | None = None) -> SpecificationError:
+        """What was expected, at a position (here, unless told) that a caret points to."""
+        at = self.skip_blanks() if at is None else at
+        under = "".join("\t" if c == "\t" else " " for c in self.line[:at])
         return SpecificationError(
-            f"Line {self.number}, column {self.at + 1}: {expected.rstrip('.')}.\n"
-            f"  {self.line}\n  {' ' * self.at}^"
+            f"Line {self.number}, column {at + 1}: {expected.rstrip('.')}.\n"
+            f"  {self.line}\n  {under}^"
         )
 
-    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+    def skip_blanks(self) -> int:
         self.at = _BLANK.match(self.line, self.at).end()  # type: ignore[union-attr]
-        found = pattern.match(self.line, self.at)
+        return self.at
+
+    def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
+        found = pattern.match(self.line, self.skip_blanks())
         if found:
             self.at = found.end()
         return found
@@ -131,18 +129,25 @@ class _Reader:
             return text, True
         found = self.match(_NAME)
         if not found:
+            if self.line.startswith("`", self.at):
+                raise self.error("a name in back quotes needs a second back quote on the same line")
             raise self.error(f"expected {what}")
         return found[0], False
 
+    def another(self, what: str, earlier: tuple[str, ...]) -> tuple[str, ...]:
+        """The earlier names and one more, which must not be among them."""
+        start = self.skip_blanks()
+        name, _ = self.name(what)
+        if name in earlier:
+            raise self.error(f"{what} is named twice", start)
+        return (*earlier, name)
+
     def where(self) -> tuple[str, ...]:
-        if self.take(EVERYWHERE):
-            places: tuple[str, ...] = ()
-        else:
+        places: tuple[str, ...] = ()
+        if not self.take(EVERYWHERE):
             places = (self.name("an alternative, or * for all")[0],)
             while self.take("+"):
-                places += (self.name("an alternative")[0],)
-            if len(set(places)) < len(places):
-                raise self.error("an alternative is named twice")
+                places = self.another("an alternative", places)
         if not self.take(":"):
             raise self.error("expected ':' after the alternative, as in 'TRAIN: ASC + TT'")
         return places
@@ -159,32 +164,35 @@ class _Reader:
         what, how = self.what()
         by: tuple[str, ...] = ()
         while self.match(_BY):
-            by += (self.name("a covariate")[0],)
-        if len(set(by)) < len(by):
-            raise self.error("a covariate is named twice")
+            by = self.another("a covariate", by)
         return Term(where, what, how, by)
 
     def what(self) -> tuple[str | None, Transform]:
-        start = self.at
+        start = self.skip_blanks()
         name, in_quotes = self.name("ASC, an attribute or a transform of one")
         if in_quotes or not self.take("("):
             is_constant = name == CONSTANT and not in_quotes
             return (None if is_constant else name), Linear()
         if name not in TRANSFORMS:
-            self.at = start
-            raise self.error(f"there is no transform {name!r}. {did_you_mean(name, TRANSFORMS)}")
+            message = f"there is no transform {name!r}. {did_you_mean(name, TRANSFORMS)}"
+            raise self.error(message, start)
+        inside = self.skip_blanks()
         attribute, quoted = self.name("an attribute")
         if attribute == CONSTANT and not quoted:
-            raise self.error("a constant cannot be transformed")
-        arguments: tuple[float, ...] = ()
+            raise self.error("a constant cannot be transformed", inside)
+        arguments = self.arguments()
+        try:
+            return attribute, TRANSFORMS[name](arguments)
+        except SpecificationError as error:
+            raise self.error(str(error), start) from None
+
+    def arguments(self) -> tuple[float, ...]:
+        numbers: tuple[float, ...] = ()
         while self.take(","):
             found = self.match(_NUMBER)
             if not found:
                 raise self.error("expected a number")
-            arguments += (float(found[0]),)
+            numbers += (float(found[0]),)
         if not self.take(")"):
-            raise self.error("expected ')'")
-        try:
-            return attribute, TRANSFORMS[name](arguments)
-        except SpecificationError as error:
-            raise self.error(str(error)) from None
+            raise self.error("expected ',' or ')'")
+        return numbers

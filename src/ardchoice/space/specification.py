@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from ardchoice.errors import SpecificationError
 from ardchoice.space.terms import Term
 from ardchoice.text import WIDTH
 
@@ -16,12 +17,22 @@ class Specification:
     Attributes
     ----------
     terms
+        No two alike; ``A+B: TT x GA x AGE`` is ``B+A: TT x AGE x GA``.
     reasons
         Candidate -> why it was kept or dropped; empty for a specification written by hand.
     """
 
     terms: tuple[Term, ...]
-    reasons: Mapping[Term, str] = field(default_factory=dict)
+    reasons: Mapping[Term, str] = field(default_factory=dict, hash=False)
+
+    def __post_init__(self) -> None:
+        seen: dict[object, Term] = {}
+        for term in self.terms:
+            alike = (frozenset(term.where), term.what, term.how, frozenset(term.by))
+            if alike in seen:
+                first = "" if seen[alike] == term else f", first as '{seen[alike]}'"
+                raise SpecificationError(f"The term '{term}' is given twice{first}.")
+            seen[alike] = term
 
     def __iter__(self) -> Iterator[Term]:
         return iter(self.terms)
@@ -32,7 +43,7 @@ class Specification:
     def to_text(self) -> str:
         """The specification in the grammar, a line per place (going on with ``+`` where long).
 
-        `parse_specification` reads it back.
+        `parse_specification` reads it back to the same terms, those of a place together.
         """
         places: dict[str, list[str]] = {}
         for term in self.terms:

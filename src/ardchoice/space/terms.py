@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field
 
+from ardchoice.errors import SpecificationError
 from ardchoice.space.transforms import Linear, Transform
 
 EVERYWHERE = "*"
@@ -34,6 +35,18 @@ class Term:
     what: str | None = None
     how: Transform = field(default_factory=Linear)
     by: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        for names, kind in ((self.where, "alternative"), (self.by, "covariate")):
+            if not isinstance(names, tuple):
+                raise SpecificationError(
+                    f"The {kind}s of a term are a tuple of names, such as ('A',), not {names!r}."
+                )
+            twice = [name for i, name in enumerate(names) if name in names[:i]]
+            if twice:
+                raise SpecificationError(f"The {kind} {twice[0]!r} is named twice in '{self}'.")
+        if self.what is None and self.how != Linear():
+            raise SpecificationError(f"A constant cannot be transformed by {self.how.name}.")
 
     @property
     def place(self) -> str:

@@ -13,14 +13,22 @@ from typing import ClassVar
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
+from scipy import optimize, special
 
 from ardchoice.errors import SpecificationError, TransformError
+from ardchoice.space.kmeans import kmeans_cuts
 
 Values = npt.NDArray[np.float64]
 Parameters = tuple[float, ...]
 
-KMEANS_ROUNDS = 1000
+MOST_CLASSES = 100
+"""Each class is a column; beyond this many, something else was meant."""
+MOST_EXPONENT = 10.0
+"""Beyond this a power tells only that values hardly vary."""
+LOG_LARGE = 300.0
+"""Logarithm of the largest power of a value: its square is still a number."""
+ALIKE = 1e-9
+"""Values that differ by a smaller share than this have no shape to learn an exponent from."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +66,10 @@ class Transform:
     def slope(self, x: Values, parameters: Parameters) -> Values:
         """The derivative of every column by x; shape (C, n)."""
         raise NotImplementedError
+
+    def elasticity(self, x: Values, parameters: Parameters) -> Values:
+        """The derivative of every column by log x, ``x`` times the slope; shape (C, n)."""
+        return x * self.slope(x, parameters)
 
 
 def number_text(value: float) -> str:
@@ -109,7 +121,12 @@ class Log(Transform):
 
     def slope(self, x: Values, parameters: Parameters) -> Values:
         """``1 / x``."""
-        return (1 / x)[None]
+        with np.errstate(over="ignore"):
+            return (1 / x)[None]
+
+    def elasticity(self, x: Values, parameters: Parameters) -> Values:
+        """``1``."""
+        return np.ones((1, len(x)))
 
 
 @dataclass(frozen=True)
@@ -150,6 +167,10 @@ class Sqrt(Transform):
         with np.errstate(divide="ignore"):
             return (0.5 / np.sqrt(x))[None]
 
+    def elasticity(self, x: Values, parameters: Parameters) -> Values:
+        """``√x / 2``, finite at zero too."""
+        return (0.5 * np.sqrt(x))[None]
+
 
 @dataclass(frozen=True)
 class Square(Transform):
@@ -179,6 +200,10 @@ class BoxCox(Transform):
     name = "boxcox"
     shift: float | None = None
 
+    def __post_init__(self) -> None:
+        if self.shift is not None and not np.isfinite(self.shift):
+            raise SpecificationError("boxcox needs a finite shift, as in boxcox(v, 1).")
+
     def arguments(self) -> tuple[float, ...]:
         """The shift, if given."""
         return () if self.shift is None else (self.shift,)
@@ -189,11 +214,21 @@ class BoxCox(Transform):
         self.check(x, (1.0, shift))
         # Sorted, so that the same values in another order give the same exponent to the last bit.
         y = np.sort(x) + shift
-        if y[0] == y[-1]:
+        if y[-1] - y[0] <= ALIKE * y[-1]:
             return (1.0, shift)
-        # In units of the geometric mean the exponent is the same and powers cannot overflow.
-        y /= np.exp(np.log(y).mean())
-        return (float(stats.boxcox_normmax(y, method="mle")), shift)
+        # In units of the geometric mean the exponent is the same and its Jacobian vanishes: the
+        # likelihood is greatest where the variance is least. The logarithm of that is convex in
+        # the exponent, so there is one minimum to find.
+        log = np.log(y)
+        scaled = np.exp(log - log.mean())
+        most = min(MOST_EXPONENT, LOG_LARGE / np.abs([log[0], log[-1], log[-1] - log[0]]).max())
+        least = optimize.minimize_scalar(
+            lambda exponent: np.log(special.boxcox(scaled, exponent).var()),
+            bounds=(-most, most),
+            method="bounded",
+            options={"xatol": 1e-8},
+        )
+        return (float(least.x), shift)
 
     def check(self, x: Values, parameters: Parameters) -> None:
         """Positive values only, after the shift."""
@@ -209,12 +244,23 @@ class BoxCox(Transform):
     def apply(self, x: Values, parameters: Parameters) -> Values:
         """``((x + shift)^exponent - 1) / exponent``, or the logarithm at exponent 0."""
         exponent, shift = parameters
-        return np.asarray(special.boxcox(x + shift, exponent), dtype=float)[None]
+        # 1 + x forgets a small x; boxcox1p does not.
+        columns = (
+            special.boxcox1p(x, exponent) if shift == 1 else special.boxcox(x + shift, exponent)
+        )
+        return np.asarray(columns, dtype=float)[None]
 
     def slope(self, x: Values, parameters: Parameters) -> Values:
         """``(x + shift)^(exponent - 1)``."""
         exponent, shift = parameters
-        return ((x + shift) ** (exponent - 1))[None]
+        with np.errstate(over="ignore"):
+            return ((x + shift) ** (exponent - 1))[None]
+
+    def elasticity(self, x: Values, parameters: Parameters) -> Values:
+        """``x / (x + shift) (x + shift)^exponent``: near zero the slope alone may overflow."""
+        exponent, shift = parameters
+        with np.errstate(over="ignore"):
+            return (x / (x + shift) * (x + shift) ** exponent)[None]
 
 
 @dataclass(frozen=True)
@@ -225,9 +271,10 @@ class Classes(Transform):
     k: int = 0
 
     def __post_init__(self) -> None:
-        if self.k < 2 or self.k != int(self.k):
+        if not (2 <= self.k <= MOST_CLASSES and float(self.k).is_integer()):
             raise SpecificationError(
-                f"{self.name} needs a whole number of classes, at least 2: {self.name}(v, 4)."
+                f"{self.name} needs a whole number of classes, from 2 to {MOST_CLASSES}: "
+                f"{self.name}(v, 4)."
             )
 
     def arguments(self) -> tuple[float, ...]:
@@ -237,6 +284,16 @@ class Classes(Transform):
     def labels(self, parameters: Parameters) -> tuple[str, ...]:
         """The classes from 1, the last left out."""
         return tuple(str(i + 1) for i in range(len(parameters)))
+
+    def _sorted(self, x: Values) -> Values:
+        values = np.sort(x)
+        distinct = 1 + np.count_nonzero(np.diff(values))
+        if distinct < self.k:
+            raise TransformError(
+                f"{self.name} cannot make {self.k} classes of {distinct} distinct "
+                f"value{'s' if distinct > 1 else ''}."
+            )
+        return values
 
     def codes(self, x: Values, parameters: Parameters) -> npt.NDArray[np.int32]:
         """The class of every value, from 0; shape (n,)."""
@@ -260,36 +317,7 @@ class Segments(Classes):
 
     def learn(self, x: Values) -> Parameters:
         """The cuts between the classes."""
-        values = np.sort(x)
-        distinct = np.unique(values)
-        if len(distinct) < self.k:
-            raise TransformError(
-                f"{self.name} cannot make {self.k} classes of {len(distinct)} distinct values."
-            )
-        return tuple(_kmeans_cuts(values, _separate_starts(values, distinct, self.k)).tolist())
-
-
-def _separate_starts(values: Values, distinct: Values, k: int) -> Values:
-    """K different starting centres, spread over the values."""
-    middle = (np.arange(k) + 0.5) / k
-    centres = np.unique(np.quantile(values, middle, method="nearest"))
-    return centres if len(centres) == k else np.quantile(distinct, middle, method="nearest")
-
-
-def _kmeans_cuts(values: Values, centres: Values) -> Values:
-    """Lloyd's iteration on sorted values: in one dimension the classes are intervals."""
-    total = np.concatenate([[0.0], np.cumsum(values)])
-    cuts = (centres[1:] + centres[:-1]) / 2
-    for _ in range(KMEANS_ROUNDS):
-        edges = np.concatenate([[0], np.searchsorted(values, cuts), [len(values)]])
-        counts = np.diff(edges)
-        means = np.diff(total[edges]) / np.maximum(counts, 1)
-        centres = np.where(counts > 0, means, centres)
-        new = (centres[1:] + centres[:-1]) / 2
-        if np.array_equal(new, cuts):
-            break
-        cuts = new
-    return cuts
+        return tuple(kmeans_cuts(self._sorted(x), self.k).tolist())
 
 
 @dataclass(frozen=True)
@@ -300,10 +328,15 @@ class Quantiles(Classes):
 
     def learn(self, x: Values) -> Parameters:
         """The cuts between the classes; fewer when values repeat so much that cuts coincide."""
-        cuts = np.unique(np.quantile(x, np.arange(1, self.k) / self.k))
-        cuts = cuts[cuts > x.min()]
+        values = self._sorted(x)
+        cuts = np.quantile(values, np.arange(1, self.k) / self.k)
+        # A cut before the first value, or with no value since the last cut, makes no class.
+        cuts = cuts[np.diff(np.searchsorted(values, cuts), prepend=0) > 0]
         if not len(cuts):
-            raise TransformError(f"{self.name}: more than half of the values are the same.")
+            raise TransformError(
+                f"{self.name} cannot make {self.k} classes of equal size: the smallest value, "
+                f"{values[0]:g}, is too frequent."
+            )
         return tuple(cuts.tolist())
 
 
@@ -315,7 +348,8 @@ class Piecewise(Transform):
     knots: tuple[float, ...] = ()
 
     def __post_init__(self) -> None:
-        if not self.knots or list(self.knots) != sorted(set(self.knots)):
+        ascending = all(a < b for a, b in pairwise(self.knots))
+        if not self.knots or not ascending or not np.isfinite(self.knots).all():
             raise SpecificationError(
                 "piecewise needs ascending knots, as in piecewise(v, 60, 120)."
             )
@@ -357,7 +391,7 @@ def _plain(transform: type[Transform]) -> Callable[[tuple[float, ...]], Transfor
 
 def _with_classes(transform: type[Classes]) -> Callable[[tuple[float, ...]], Transform]:
     def make(arguments: tuple[float, ...]) -> Transform:
-        if len(arguments) != 1 or arguments[0] != int(arguments[0]):
+        if len(arguments) != 1 or not arguments[0].is_integer():
             raise SpecificationError(
                 f"{transform.name} takes the number of classes: {transform.name}(v, 4)."
             )

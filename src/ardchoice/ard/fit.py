@@ -1,0 +1,339 @@
+"""`fit_ard`: how relevant each candidate term is."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib.metadata import version
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
+from ardchoice.ard.groups import FREE, Groups
+from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.newton import Newton, run_newton
+from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
+from ardchoice.ard.result import ArdFit
+from ardchoice.ard.trace import Progress, Report, Step
+from ardchoice.data import ChoiceData
+from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError
+from ardchoice.logit import one_thread
+from ardchoice.space import SearchSpace, Term
+from ardchoice.space.search import matches
+
+Floats = npt.NDArray[np.float64]
+Solver = Newton | Dsvi | DsviPaper
+
+LINE = 0.002
+"""λ above which the paper keeps a term."""
+CONSTANT_COLUMN = 1e-12
+"""A spread below this share of the mean is none: the column is left as it is."""
+
+
+@dataclass(frozen=True)
+class Prior:
+    """β of a term's columns ~ N(0, λ), one λ per term.
+
+    Attributes
+    ----------
+    shrink_constants
+        Whether constants are shrunk like the rest, as in the paper; they are left alone unless
+        told, as every modeller keeps them.
+    tied
+        Patterns such as ``"*: noise*"``: the terms that fit one share a single λ.
+    common
+        One λ for all terms.
+    fixed
+        The value of that λ; optimised unless told.
+    """
+
+    shrink_constants: bool = False
+    tied: tuple[str, ...] = ()
+    common: bool = False
+    fixed: float | None = None
+
+
+def fit_ard(
+    data: ChoiceData,
+    space: SearchSpace,
+    *,
+    solver: Solver | None = None,
+    prior: Prior | None = None,
+    previous: ArdFit | None = None,
+    progress: Progress | None = None,
+) -> ArdFit:
+    """Find how relevant each candidate is, by maximising the evidence over the λ of every term.
+
+    Parameters
+    ----------
+    data
+        The choices.
+    space
+        The candidates.
+    solver
+        `Newton()` unless told; or `Dsvi()`, `Dsvi.paper()`.
+    prior
+        What is shrunk, and together with what.
+    previous
+        A fit to earlier data: these data come on top of what it learned.
+    progress
+        Called with every step (iteration, objective, terms in play, time).
+
+    Returns
+    -------
+    ArdFit
+    """
+    solver, prior = solver or Newton(), prior or Prior()
+    if not len(space):
+        raise ArdchoiceError(
+            "The search space is empty: every candidate was left out. print(space) says why."
+        )
+    data.chosen()
+    started = time.perf_counter()
+    with one_thread():
+        # 1 · Candidates meet data, on columns of unit spread.
+        likelihood = _likelihood(data, space, previous)
+        design = likelihood.design
+        groups, term_group = make_groups(design, prior)
+        # 2 · Maximise the evidence.
+        before = None if previous is None else previous.quadratic
+        report = Report(LINE if not isinstance(solver, Newton) else 0.0, progress)
+        outcome = _solve(solver, likelihood, groups, prior, report, before)
+    # 3 · Say it term by term.
+    lam = np.append(outcome.lam, np.inf)[term_group]
+    post = outcome.post
+    return ArdFit(
+        space=space,
+        encoding=design.encoding,
+        centre=likelihood.centre,
+        scale=likelihood.scale,
+        prior=prior,
+        solver=solver,
+        lam=lam,
+        mean=outcome.mean,
+        sd=outcome.sd,
+        quadratic=outcome.quadratic,
+        log_evidence=post.log_evidence,
+        trace=tuple(outcome.trace),
+        converged=outcome.converged,
+        reason=outcome.reason,
+        moving=tuple(
+            t for t, g in zip(space.terms, term_group, strict=True) if g in outcome.moving
+        ),
+        passes=outcome.passes,
+        seconds=time.perf_counter() - started,
+        version=version("ardchoice"),
+        n_situations=len(data),
+    )
+
+
+# -- Columns and groups --------------------------------------------------------------------------
+
+
+def _likelihood(data: ChoiceData, space: SearchSpace, previous: ArdFit | None) -> LogitLikelihood:
+    if previous is not None:
+        if previous.space.terms != space.terms:
+            raise ArdchoiceError(
+                "The earlier fit has other candidates: continue with its own space, fit.space."
+            )
+        design = Design(data, previous.encoding)
+        return LogitLikelihood(design, previous.centre, previous.scale)
+    _refuse_too_large(data, space)
+    design = Design(data, space.terms)
+    moments = design.moments(design)
+    constant = moments.sd <= CONSTANT_COLUMN * np.maximum(np.abs(moments.mean), 1e-300)
+    centre = np.where(constant | ~_may_centre(design), 0.0, moments.mean)
+    return LogitLikelihood(design, centre, np.where(constant, 1.0, moments.sd))
+
+
+def _may_centre(design: Design) -> npt.NDArray[np.bool_]:
+    """Where a shift of the column is a shift of constants that are in the model; shape (D,).
+
+    A shift moves the utilities of the term's alternatives together. Constants can undo it when they
+    span that move, up to the same for all alternatives.
+    """
+    encoding = design.encoding
+    j = len(encoding.alternatives)
+    constants = [t for t in encoding.terms if t.term.what is None and not t.term.by]
+    span = np.ones((1 + len(constants), j))
+    for row, term in enumerate(constants, start=1):
+        span[row] = 0.0
+        span[row, list(term.alternatives)] = 1.0
+    answers: dict[tuple[int, ...], bool] = {}
+    out = np.zeros(encoding.n_columns, dtype=bool)
+    for term in encoding.terms:
+        if term.alternatives not in answers:
+            move = np.zeros(j)
+            move[list(term.alternatives)] = 1.0
+            rest = move - span.T @ np.linalg.lstsq(span.T, move, rcond=None)[0]
+            answers[term.alternatives] = bool(np.abs(rest).max() < 1e-9)
+        out[term.columns] = answers[term.alternatives]
+    return out
+
+
+def make_groups(design: Design, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:
+    """Which columns share a λ, and the group of every term (the count of groups where free)."""
+    terms = design.encoding.terms
+    term_group = np.full(len(terms), FREE)
+    tied: dict[str, int] = {}
+    n = 0
+    for i, encoded in enumerate(terms):
+        term = encoded.term
+        if term.what is None and not term.by and not prior.shrink_constants:
+            continue
+        pattern = "*: *" if prior.common else _first_match(prior.tied, term)
+        if pattern is None or pattern not in tied:
+            if pattern is not None:
+                tied[pattern] = n
+            term_group[i] = n
+            n += 1
+        else:
+            term_group[i] = tied[pattern]
+    of = np.repeat(term_group, [t.n_columns for t in terms])
+    return Groups(of, n), np.where(term_group == FREE, n, term_group)
+
+
+def _first_match(patterns: Sequence[str], term: Term) -> str | None:
+    return next((p for p in patterns if matches(p, term)), None)
+
+
+def _refuse_too_large(data: ChoiceData, space: SearchSpace) -> None:
+    """Say before allocating that the space does not fit, with the sizes."""
+    d = space.n_columns
+    matrices = 4 * 8 * d * d  # curvature, its factor, its inverse, one to spare
+    bases = 8 * len(data) * len({(t.where, t.what, t.how) for t in space.terms})
+    need = matrices + bases
+    free = _free_memory()
+    if free is not None and need > free:
+        raise ArdchoiceError(
+            f"The space has {d:,} columns: relevance needs about {need / 1e9:.1f} GB "
+            f"({matrices / 1e9:.1f} for {d:,} x {d:,} matrices, {bases / 1e9:.1f} for the values "
+            f"of {len(data):,} situations), and {free / 1e9:.1f} GB are free. Use fewer forms or "
+            "interactions, a smaller depth, or remove terms."
+        )
+
+
+def _free_memory() -> int | None:
+    try:
+        return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
+    except (ValueError, OSError, AttributeError):
+        return None
+
+
+# -- Solving -------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class _Outcome:
+    """What every solver ends with."""
+
+    lam: Floats
+    mean: Floats
+    sd: Floats
+    quadratic: Quadratic
+    post: Posterior
+    trace: list[Step]
+    converged: bool
+    reason: str
+    moving: frozenset[int]
+    passes: float
+
+
+def _solve(
+    solver: Solver,
+    likelihood: LogitLikelihood,
+    groups: Groups,
+    prior: Prior,
+    report: Report,
+    before: Quadratic | None,
+) -> _Outcome:
+    if isinstance(solver, Newton):
+        return _by_newton(solver, likelihood, groups, report, before)
+    if isinstance(solver, Dsvi):
+        return _by_dsvi(solver, likelihood, groups, report, before)
+    if before is not None:
+        raise ArdchoiceError(
+            "The published algorithm cannot go on from an earlier fit; Dsvi() can."
+        )
+    return _by_paper(solver, likelihood, groups, report)
+
+
+def _by_newton(
+    solver: Newton,
+    likelihood: LogitLikelihood,
+    groups: Groups,
+    report: Report,
+    before: Quadratic | None,
+) -> _Outcome:
+    terms = [np.arange(t.start, t.start + t.n_columns) for t in likelihood.design.encoding.terms]
+    run = run_newton(solver, likelihood, groups, terms, report, before)
+    post = posterior(run.quadratic, groups, run.lam)
+    return _Outcome(
+        run.lam,
+        post.mean,
+        np.sqrt(post.variance),
+        run.quadratic,
+        post,
+        run.trace,
+        run.converged,
+        run.reason,
+        frozenset(),
+        run.passes,
+    )
+
+
+def _by_dsvi(
+    solver: Dsvi,
+    likelihood: LogitLikelihood,
+    groups: Groups,
+    report: Report,
+    before: Quadratic | None,
+) -> _Outcome:
+    run = run_dsvi(solver, likelihood, groups, report, before)
+    q = run.state.q
+    quadratic = expand(likelihood.sums(q.mean), q.mean)
+    if before is not None:
+        quadratic = quadratic + before
+    reason = (
+        f"{solver.quiet} quiet epochs in a row"
+        if run.converged
+        else f"{len(run.moving)} terms still moving after {solver.max_epochs} epochs"
+    )
+    return _Outcome(
+        q.lam,
+        q.mean,
+        np.sqrt(q.variance),
+        quadratic,
+        posterior(quadratic, groups, q.lam),
+        run.trace,
+        run.converged,
+        reason,
+        frozenset(run.moving.tolist()),
+        len(run.trace),
+    )
+
+
+def _by_paper(
+    solver: DsviPaper, likelihood: LogitLikelihood, groups: Groups, report: Report
+) -> _Outcome:
+    q, trace = run_paper(solver, likelihood, groups, report)
+    quadratic = expand(likelihood.sums(q.mean), q.mean)
+    lam = q.lam(groups)
+    done = solver.steps >= DsviPaper.steps
+    reason = f"the schedule of {solver.steps:,} steps is over"
+    return _Outcome(
+        lam,
+        q.mean,
+        q.scale,
+        quadratic,
+        posterior(quadratic, groups, lam),
+        trace,
+        done,
+        reason,
+        frozenset(),
+        solver.steps / solver.batches,
+    )

@@ -1,0 +1,201 @@
+"""What a solver sees of the data: sums over all of it or over a batch, on standardised columns.
+
+The solvers know nothing of logit: any likelihood that answers these calls will do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.design import Design, Encoding
+from ardchoice.design.design import KEEP_BYTES
+from ardchoice.logit import Block, Part, Sums, evaluate_at, one_pass, utilities
+from ardchoice.logit.likelihood import Order
+
+Floats = npt.NDArray[np.float64]
+
+
+class Batch(Protocol):
+    """Some of the data."""
+
+    @property
+    def n(self) -> int:
+        """How many situations."""
+
+    def sums(self, beta: Floats, order: Order) -> Sums:
+        """Sums over the batch at given coefficients; shape (D,)."""
+
+    def expected(self, mean: Floats, variance: Floats, rng: np.random.Generator) -> Sums:
+        """Sums over the batch, averaged over coefficients ~ N(mean, variance), by sampling."""
+
+
+class Likelihood(Protocol):
+    """All of the data."""
+
+    @property
+    def n(self) -> int:
+        """How many situations."""
+
+    def sums(self, beta: Floats) -> Sums:
+        """One pass: log-likelihood, gradient and curvature; beta has shape (D,)."""
+
+    def restrict(self, terms: Sequence[int]) -> Likelihood:
+        """The same data with the columns of some terms only."""
+
+    def batches(self, rng: np.random.Generator, count: int) -> Iterator[Batch]:
+        """All data once, in `count` random batches, none empty."""
+
+
+class LogitLikelihood:
+    """The logit likelihood of a design on standardised columns, (x - centre) / scale.
+
+    Parameters
+    ----------
+    design
+        D columns.
+    centre, scale
+        In the order of the terms; shape (D,).
+    """
+
+    def __init__(self, design: Design, centre: Floats, scale: Floats) -> None:
+        self.design, self.centre, self.scale = design, centre, scale
+
+    @property
+    def n(self) -> int:
+        """Choice situations, N."""
+        return len(self.design.data)
+
+    def sums(self, beta: Floats) -> Sums:
+        """One pass over all blocks."""
+        return _ordered(one_pass(beta[self.design.order], self._blocks), self.design)
+
+    def restrict(self, terms: Sequence[int]) -> LogitLikelihood:
+        """A new design from the same data and fewer terms."""
+        encoding = self.design.encoding
+        kept, start = [], 0
+        for t in terms:
+            kept.append(replace(encoding.terms[t], start=start))
+            start += kept[-1].n_columns
+        columns = np.concatenate(
+            [np.arange(encoding.terms[t].start, encoding.terms[t].columns.stop) for t in terms]
+        )
+        design = Design(self.design.data, Encoding(encoding.alternatives, tuple(kept)))
+        return LogitLikelihood(design, self.centre[columns], self.scale[columns])
+
+    def batches(self, rng: np.random.Generator, count: int) -> Iterator[LogitBatch]:
+        """All rows once, in random batches; of a design too large to keep, in random ranges."""
+        count = max(1, min(count, self.n))
+        if isinstance(self._blocks, list):
+            for rows in np.array_split(rng.permutation(self.n), count):
+                yield LogitBatch(self._whole.take(np.sort(rows)), self.design)
+            return
+        edges = np.linspace(0, self.n, count + 1).astype(int)
+        for i in rng.permutation(count):
+            block = self.design.block(slice(int(edges[i]), int(edges[i + 1])))
+            yield LogitBatch(self._standardise(block), self.design)
+
+    def _standardise(self, block: Block) -> Block:
+        centre, scale = self.centre[self.design.order], self.scale[self.design.order]
+        for part in block.parts:
+            x, k = part.x, part.columns
+            if centre[k].any():
+                shift = centre[k, None, None]
+                if block.available is None:
+                    x -= shift
+                else:
+                    x -= shift * block.available[list(part.alternatives)]
+            x /= scale[k, None, None]
+        return block
+
+    @cached_property
+    def _blocks(self) -> Iterable[Block]:
+        if self.design.expanded_bytes() <= KEEP_BYTES:
+            return [self._standardise(block) for block in self.design]
+        return _Lazy(self)
+
+    @cached_property
+    def _whole(self) -> Block:
+        """All blocks as one, for drawing rows at random."""
+        blocks = list(self._blocks)
+        if len(blocks) == 1:
+            return blocks[0]
+        first, data = blocks[0], self.design.data
+        parts = tuple(
+            Part(p.alternatives, p.columns, np.concatenate([b.parts[i].x for b in blocks], axis=2))
+            for i, p in enumerate(first.parts)
+        )
+        available = None if data.available.all() else data.available
+        return Block(parts, available, data.chosen(), data.weight, data.available.shape)
+
+
+class _Lazy:
+    """Blocks that are expanded and standardised anew in every pass."""
+
+    def __init__(self, likelihood: LogitLikelihood) -> None:
+        self.likelihood = likelihood
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self.likelihood._standardise(block) for block in self.likelihood.design)
+
+
+class LogitBatch:
+    """Some rows of a logit likelihood, standardised."""
+
+    def __init__(self, block: Block, design: Design) -> None:
+        self.block, self.design = block, design
+
+    @property
+    def n(self) -> int:
+        """Choice situations in the batch."""
+        return self.block.shape[1]
+
+    def sums(self, beta: Floats, order: Order) -> Sums:
+        """At given coefficients."""
+        v = utilities(beta[self.design.order], self.block)
+        return _ordered(evaluate_at(v, self.block, order), self.design)
+
+    def expected(self, mean: Floats, variance: Floats, rng: np.random.Generator) -> Sums:
+        """Averaged over q by a pair of antithetic draws of the utilities.
+
+        Under q every utility is Gaussian, so utilities are drawn rather than coefficients: a draw
+        for every row instead of one for all, which averages out over the rows. Coefficients that
+        alternatives share are drawn themselves, because they tie utilities together.
+        """
+        block, order = self.block, self.design.order
+        mean, variance = mean[order], variance[order]
+        middle = utilities(mean, block)
+        spread = np.zeros(block.shape)
+        together = np.zeros(len(mean))
+        for part in block.parts:
+            if len(part.alternatives) == 1:
+                x = part.x[:, 0]
+                spread[part.alternatives[0]] += np.einsum(
+                    "k,kb,kb->b", variance[part.columns], x, x
+                )
+            else:
+                k = part.columns
+                together[k] = np.sqrt(variance[k]) * rng.standard_normal(len(variance[k]))
+        away = np.sqrt(spread) * rng.standard_normal(block.shape)
+        if together.any():
+            away += utilities(together, block)
+        up, down = evaluate_at(middle + away, block, 2), evaluate_at(middle - away, block, 2)
+        both = Sums(
+            0.5 * (up.loglik + down.loglik),
+            0.5 * (up.gradient + down.gradient),
+            0.5 * (up.curvature + down.curvature),
+        )
+        return _ordered(both, self.design)
+
+
+def _ordered(sums: Sums, design: Design) -> Sums:
+    """From the order of the blocks to the order of the terms."""
+    back = design.position
+    gradient = sums.gradient[back] if sums.gradient.size else sums.gradient
+    curvature = sums.curvature[np.ix_(back, back)] if sums.curvature.size else sums.curvature
+    return Sums(sums.loglik, gradient, curvature)

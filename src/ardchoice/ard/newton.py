@@ -1,0 +1,352 @@
+"""The deterministic solver: a handful of passes over the data.
+
+Outer: a pass expands the log-likelihood at the current mean into a quadratic. Inner: evidence
+maximisation on that quadratic. Terms whose λ falls to zero are not passed over again; when the rest
+has settled, one pass over every candidate shows whether any of them should come back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.ard.groups import FREE, Groups
+from ardchoice.ard.likelihood import Likelihood
+from ardchoice.ard.meanfield import MeanField, mean_field, start_at
+from ardchoice.ard.quadratic import (
+    Quadratic,
+    coordinate_ascent,
+    expand,
+    fixed_point,
+    maximise_evidence,
+    posterior,
+)
+from ardchoice.ard.trace import Report, Step
+from ardchoice.errors import ArdchoiceError
+
+Floats = npt.NDArray[np.float64]
+
+EARLY_ROUNDS = (5, 10, 20)
+"""Fixed-point rounds after the first passes: λ need not be exact on a quadratic that will move."""
+LATE_ROUNDS = 500
+WORTH = 1e-6
+"""Log evidence by which another start must be better."""
+EXACT = 1e-9
+"""Relative change of λ at which the fixed point is left."""
+SETTLED = 1e-6
+"""Largest move of a mean between passes, in standard deviations, that counts as none."""
+HALVINGS = 30
+SLACK = 1e-3
+"""Share of the log-likelihood that a step may lose: λ changes too, so some loss can be right."""
+
+
+@dataclass(frozen=True)
+class Newton:
+    """Evidence maximisation in a few passes; deterministic, nothing to tune.
+
+    Attributes
+    ----------
+    posterior
+        ``"full"`` keeps the covariance of the terms in play; ``"diagonal"`` matches the mean-field
+        bound of the paper.
+    max_passes
+        Most passes over the data.
+    start
+        λ at the start, for all terms.
+    """
+
+    posterior: Literal["full", "diagonal"] = "full"
+    max_passes: int = 100
+    start: float = 0.1
+
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+        return "Newton()" if self.posterior == "full" else 'Newton(posterior="diagonal")'
+
+
+@dataclass(frozen=True, eq=False)
+class NewtonRun:
+    """Where it ended.
+
+    Attributes
+    ----------
+    lam
+        Shape (G,).
+    mean
+        Shape (D,).
+    quadratic
+        Over all candidates, at the mean.
+    trace
+    converged
+    reason
+        Why it stopped.
+    passes, full_passes
+        Over the terms in play, and over every candidate.
+    """
+
+    lam: Floats
+    mean: Floats
+    quadratic: Quadratic
+    trace: list[Step]
+    converged: bool
+    reason: str
+    passes: int
+    full_passes: int
+
+
+@dataclass
+class _Counter:
+    """Passes spent, and the trace."""
+
+    most: int
+    report: Report
+    passes: int = 0
+    full: int = 0
+    trace: list[Step] = field(default_factory=list)
+
+    def spend(self) -> bool:
+        """Whether one more pass may be made."""
+        if self.passes >= self.most:
+            return False
+        self.passes += 1
+        return True
+
+
+def run_newton(
+    solver: Newton,
+    likelihood: Likelihood,
+    groups: Groups,
+    terms: Sequence[npt.NDArray[np.intp]],
+    report: Report,
+    before: Quadratic | None = None,
+) -> NewtonRun:
+    """Passes and evidence maximisation in turn until neither changes anything.
+
+    Parameters
+    ----------
+    solver, likelihood, groups, report
+    terms
+        The columns of every term, which `likelihood.restrict` takes by number.
+    before
+        What earlier data said, as a quadratic; these data come on top.
+    """
+    count = _Counter(solver.max_passes, report)
+    inner = _Inner(solver, groups)
+    # 1 · All candidates, from a ridge: most leave in the first rounds.
+    mean, lam = np.zeros(len(groups.of)), np.full(groups.n, solver.start)
+    quadratic = _full_pass(likelihood, mean, before, count)
+    if quadratic is None:
+        raise ArdchoiceError("max_passes must be at least 1.")
+    lam, mean = inner.early(quadratic, lam, EARLY_ROUNDS[0])
+    _note(count, groups, quadratic, lam)
+    rounds: Iterator[int] = iter(EARLY_ROUNDS[1:])
+    while True:
+        # 2 · Only those in play, until mean and λ stand still.
+        lam, mean, settled = _settle(
+            likelihood, groups, terms, lam, mean, inner, count, rounds, before
+        )
+        # 3 · Everyone once more: does anybody want to come back, does another start end higher?
+        full = _full_pass(likelihood, mean, before, count)
+        if full is None:
+            break
+        quadratic = full
+        new = inner.revise(quadratic, lam, mean, first=count.full == 2)
+        same = _same(new[0], lam)
+        lam, mean = new
+        _note(count, groups, quadratic, lam)
+        if same and settled:
+            return NewtonRun(
+                lam,
+                mean,
+                quadratic,
+                count.trace,
+                True,
+                "nothing left to change",
+                count.passes,
+                count.full,
+            )
+    reason = f"stopped after {solver.max_passes} passes, before λ stood still"
+    return NewtonRun(lam, mean, quadratic, count.trace, False, reason, count.passes, count.full)
+
+
+def _same(a: Floats, b: Floats) -> bool:
+    return bool(np.array_equal(a > 0, b > 0) and np.allclose(a, b, rtol=1e-5, atol=1e-9))
+
+
+def _full_pass(
+    likelihood: Likelihood, mean: Floats, before: Quadratic | None, count: _Counter
+) -> Quadratic | None:
+    if not count.spend():
+        return None
+    count.full += 1
+    sums = likelihood.sums(mean)
+    if not np.isfinite(sums.loglik):
+        raise ArdchoiceError(
+            "The log-likelihood is not a number: an attribute takes extreme values."
+        )
+    here = expand(sums, mean)
+    return here if before is None else here + before
+
+
+def _note(count: _Counter, groups: Groups, quadratic: Quadratic, lam: Floats) -> None:
+    evidence = posterior(quadratic, groups, lam).log_evidence
+    active = int((lam > count.report.line).sum())
+    count.trace.append(count.report(count.passes, count.most, evidence, lam, active))
+
+
+@dataclass(frozen=True)
+class _Inner:
+    """Evidence maximisation on a quadratic, with the full posterior or the mean-field one."""
+
+    solver: Newton
+    groups: Groups
+
+    def early(self, quadratic: Quadratic, lam: Floats, rounds: int) -> tuple[Floats, Floats]:
+        """A few rounds; shape (G,), (D,)."""
+        if self.solver.posterior == "diagonal":
+            return self._field(quadratic, self.groups, lam, None, sweeps=rounds)
+        fit = fixed_point(quadratic, self.groups, lam, rounds)
+        return fit.lam, fit.post.mean
+
+    def late(
+        self, quadratic: Quadratic, groups: Groups, lam: Floats, mean: Floats, moved: float
+    ) -> tuple[Floats, Floats]:
+        """To the end, on the columns of a restricted quadratic; `moved` is the last move."""
+        if self.solver.posterior == "diagonal":
+            return self._field(quadratic, groups, lam, mean, sweeps=LATE_ROUNDS)
+        # As exact as this quadratic is worth: it will move by about as much as the last did.
+        tolerance = float(np.clip(1e-4 * moved, EXACT, 1e-3))
+        fit = maximise_evidence(quadratic, groups, [lam], tolerance=tolerance)
+        return fit.lam, fit.post.mean
+
+    def revise(
+        self, quadratic: Quadratic, lam: Floats, mean: Floats, *, first: bool
+    ) -> tuple[Floats, Floats]:
+        """Over all candidates: single changes from here; the first time, other starts as well."""
+        if self.solver.posterior == "diagonal":
+            return self._field(quadratic, self.groups, lam, mean, sweeps=LATE_ROUNDS)
+        starts = [np.full(self.groups.n, self.solver.start), np.zeros(self.groups.n)]
+        fits = [coordinate_ascent(quadratic, self.groups, lam)]
+        if first:
+            fits += [maximise_evidence(quadratic, self.groups, [s], tolerance=1e-3) for s in starts]
+        # The present state unless another is clearly better: ties must not go back and forth.
+        best = max(fits, key=lambda fit: fit.post.log_evidence)
+        if best.post.log_evidence < fits[0].post.log_evidence + WORTH:
+            best = fits[0]
+        return best.lam, best.post.mean
+
+    def _field(
+        self,
+        quadratic: Quadratic,
+        groups: Groups,
+        lam: Floats,
+        mean: Floats | None,
+        *,
+        sweeps: int,
+    ) -> tuple[Floats, Floats]:
+        start = start_at(groups, self.solver.start)
+        if mean is None:
+            start = mean_field(quadratic, groups, start, optimise=False, sweeps=200, tolerance=1e-3)
+        else:
+            start = MeanField(lam, mean, start.variance)
+        fit = mean_field(quadratic, groups, start, sweeps=sweeps)
+        return fit.lam, fit.mean
+
+
+def _settle(
+    likelihood: Likelihood,
+    groups: Groups,
+    terms: Sequence[npt.NDArray[np.intp]],
+    lam: Floats,
+    mean: Floats,
+    inner: _Inner,
+    count: _Counter,
+    rounds: Iterator[int],
+    before: Quadratic | None,
+) -> tuple[Floats, Floats, bool]:
+    """Passes over the terms in play until their means stand still; (λ, mean, whether they do)."""
+    while True:
+        active = groups.active(lam)
+        if not len(active):
+            return lam, mean, True
+        playing = np.zeros(len(mean), dtype=bool)
+        playing[active] = True
+        kept = [t for t, columns in enumerate(terms) if playing[columns].any()]
+        columns = np.concatenate([terms[t] for t in kept])
+        some = likelihood.restrict(kept)
+        inside, numbers = _subgroups(groups, columns)
+        earlier = None if before is None else before.take(columns)
+        moved = np.inf
+        here, at = None, mean[columns]
+        old, floor = np.zeros_like(at), -np.inf
+        same_terms = True
+        while same_terms:
+            if not count.spend():
+                return lam, mean, False
+            here, at, floor = _safe_pass(some, old, at, lam[numbers], inside, earlier, count, floor)
+            quick = next(rounds, None)
+            if quick is None:
+                new, target = inner.late(here, inside, lam[numbers], at, moved)
+            else:
+                fit = fixed_point(here, inside, lam[numbers], quick)
+                new, target = fit.lam, fit.post.mean
+            same_terms = bool(np.array_equal(new > 0, lam[numbers] > 0))
+            sd = np.sqrt(1 / np.maximum(np.diag(here.curvature), 1e-300))
+            moved = float(np.max(np.abs(target - at) / sd, initial=0.0))
+            lam = np.zeros(groups.n)
+            lam[numbers] = new
+            mean = np.zeros(len(mean))
+            mean[columns] = target
+            old, at = at, target
+            evidence = posterior(here, inside, new).log_evidence
+            active_now = int((lam > count.report.line).sum())
+            count.trace.append(count.report(count.passes, count.most, evidence, lam, active_now))
+            if moved <= SETTLED and quick is None:
+                return lam, mean, True
+
+
+def _subgroups(
+    groups: Groups, columns: npt.NDArray[np.intp]
+) -> tuple[Groups, npt.NDArray[np.intp]]:
+    """The groups of some columns, numbered anew, and their old numbers."""
+    of = groups.of[columns]
+    numbers = np.unique(of[of >= 0])
+    renumbered = np.where(of >= 0, np.searchsorted(numbers, of), FREE)
+    return Groups(renumbered, len(numbers)), numbers
+
+
+def _safe_pass(
+    likelihood: Likelihood,
+    old: Floats,
+    new: Floats,
+    lam: Floats,
+    groups: Groups,
+    before: Quadratic | None,
+    count: _Counter,
+    floor: float,
+) -> tuple[Quadratic, Floats, float]:
+    """A pass at the new mean, or nearer to the old one where the new one is worse than `floor`.
+
+    Returns the quadratic, where it was expanded, and the log-likelihood there.
+    """
+    precision = groups.precision(lam)
+    precision = np.where(np.isfinite(precision), precision, 0.0)
+    at = new
+    for _ in range(HALVINGS):
+        sums = likelihood.sums(at)
+        # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
+        lost = floor - sums.loglik + 0.5 * float(precision @ (at**2 - old**2))
+        if np.isfinite(sums.curvature).all() and lost <= SLACK * abs(floor):
+            here = expand(sums, at)
+            return (here if before is None else here + before), at, sums.loglik
+        at = 0.5 * (old + at)
+        count.passes += 1
+    raise ArdchoiceError(
+        "The log-likelihood is not a number near the estimates, even after smaller steps: an "
+        "attribute takes extreme values. Look at print(data), change its unit or transform it."
+    )

@@ -1,0 +1,172 @@
+"""`ArdFit`: how relevant each candidate is."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from ardchoice.ard.groups import Groups
+from ardchoice.ard.quadratic import Quadratic, leverage, posterior
+from ardchoice.ard.relevance import gain
+from ardchoice.ard.trace import Step
+from ardchoice.design import Encoding
+from ardchoice.logit import one_thread
+from ardchoice.space import SearchSpace, Term
+from ardchoice.text import brief, p_value, table
+
+if TYPE_CHECKING:
+    from ardchoice.ard.fit import Prior, Solver
+
+Floats = npt.NDArray[np.float64]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ArdFit:
+    """Relevance of every candidate term; T terms, D standardised columns.
+
+    Attributes
+    ----------
+    space
+        The candidates.
+    encoding
+        How data become columns.
+    centre, scale
+        What standardised them, (x - centre) / scale; shape (D,) each.
+    prior, solver
+        What was fitted, and how.
+    lam
+        λ of every term, infinite where it is not shrunk; shape (T,).
+    mean, sd
+        Posterior of every standardised coefficient; shape (D,) each, zero where λ is zero.
+    quadratic
+        The log-likelihood around the mean, over all candidates.
+    log_evidence
+        Laplace's approximation at these λ, up to a constant for columns that are not shrunk.
+    trace
+        Objective, terms in play and λ by iteration.
+    converged, reason
+        Whether the solver may claim so, and why it stopped.
+    moving
+        Terms that still moved when it stopped.
+    passes
+        Over the data: (all of it in units of whole passes).
+    seconds, version, n_situations
+    """
+
+    space: SearchSpace
+    encoding: Encoding
+    centre: Floats
+    scale: Floats
+    prior: Prior
+    solver: Solver
+    lam: Floats
+    mean: Floats
+    sd: Floats
+    quadratic: Quadratic
+    log_evidence: float
+    trace: tuple[Step, ...] = field(repr=False)
+    converged: bool
+    reason: str
+    moving: tuple[Term, ...]
+    passes: float
+    seconds: float
+    version: str
+    n_situations: int
+
+    @property
+    def terms(self) -> tuple[Term, ...]:
+        """The candidates."""
+        return self.space.terms
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of a stochastic solver."""
+        return getattr(self.solver, "seed", None)
+
+    @cached_property
+    def _term_groups(self) -> Groups:
+        counts = [t.n_columns for t in self.encoding.terms]
+        return Groups(np.repeat(np.arange(len(counts)), counts), len(counts))
+
+    def relevance(self) -> pd.DataFrame:
+        """A row per term in the order of the space; `table` sorts it."""
+        groups = self._term_groups
+        with one_thread():
+            post = posterior(self.quadratic, groups, self.lam)
+            lever = leverage(self.quadratic, groups, self.lam, post)
+        statistic = lever.statistic()
+        columns = np.array([t.n_columns for t in self.encoding.terms])
+        finite = np.isfinite(self.lam)
+        lost = np.where(finite, gain(np.where(finite, self.lam, 0.0), lever.s, lever.q), np.nan)
+        p = stats.chi2.sf(statistic, columns)
+        means = [self.mean[t.columns] for t in self.encoding.terms]
+        sds = [self.sd[t.columns] for t in self.encoding.terms]
+        return pd.DataFrame(
+            {
+                "term": [str(t) for t in self.terms],
+                "alternative": [t.place for t in self.terms],
+                "columns": columns,
+                "lambda": self.lam,
+                "evidence": lost,
+                "statistic": statistic,
+                "p_value": p,
+                "p_adjusted": stats.false_discovery_control(p),
+                "mean": means,
+                "sd": sds,
+            }
+        )
+
+    def table(self) -> pd.DataFrame:
+        """A row per term, most relevant first.
+
+        Columns: term, alternative, columns, lambda (on the standardised scale; infinite where not
+        shrunk), evidence (log evidence lost without the term), statistic (χ² with `columns` degrees
+        of freedom when the term is noise), p_value, p_adjusted (false discovery rate over all
+        candidates), mean and sd (posterior of its standardised coefficients).
+        """
+        frame = self.relevance()
+        frame = frame.sort_values(["lambda", "statistic"], ascending=False, kind="stable")
+        return frame.reset_index(drop=True)
+
+    def coefficients(self) -> pd.DataFrame:
+        """Posterior mean and standard deviation of every coefficient, in the user's units."""
+        return pd.DataFrame(
+            {"mean": self.mean / self.scale, "sd": self.sd / self.scale},
+            index=pd.Index(self.encoding.names, name="coefficient"),
+        )
+
+    def __repr__(self) -> str:
+        verdict = "converged" if self.converged else "NOT CONVERGED"
+        active = int((self.lam > 0).sum())
+        return f"<ArdFit: {active} of {len(self.lam)} terms in play, {verdict}>"
+
+    def __str__(self) -> str:
+        active = int((self.lam > 0).sum())
+        verdict = "converged" if self.converged else "NOT CONVERGED"
+        head = (
+            f"Relevance of {len(self.lam)} terms ({len(self.mean)} columns) from "
+            f"{self.n_situations:,} choice situations\n"
+            f"{self.solver.name}: {verdict}, {self.reason}; {self.passes:.0f} passes, "
+            f"{self.seconds:.1f} s\n"
+            f"log evidence {self.log_evidence:,.3f}; {active} terms in play"
+        )
+        if self.moving:
+            shown = ", ".join(map(str, self.moving[:5]))
+            more = f" and {len(self.moving) - 5} more" if len(self.moving) > 5 else ""
+            head += f"\nstill moving: {shown}{more}"
+        frame = self.table().head(max(active, 1))
+        cells = frame[["lambda", "evidence", "statistic", "p_value"]].to_numpy(dtype=float)
+        rows = [
+            [term, str(k), brief(lam), brief(lost), f"{chi:.1f}", p_value(p)]
+            for term, k, (lam, lost, chi, p) in zip(
+                frame["term"], frame["columns"], cells, strict=True
+            )
+        ]
+        names = ["term", "columns", "lambda", "evidence", "statistic", "p"]
+        return head + "\n\n" + table(rows, names)

@@ -1,0 +1,71 @@
+"""Progress and the trace of a run."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+import numpy.typing as npt
+
+
+@dataclass(frozen=True, eq=False)
+class Step:
+    """One entry of the trace.
+
+    Attributes
+    ----------
+    iteration, of
+        Which, and the most there can be: passes (Newton), epochs (Dsvi) or steps (the paper).
+    objective
+        Log evidence (Newton) or evidence lower bound (Dsvi); it rises, but for noise.
+    active
+        Terms in play.
+    seconds
+        Since the start.
+    lam
+        λ of every term; shape (T,).
+    """
+
+    iteration: int
+    of: int
+    objective: float
+    active: int
+    seconds: float
+    lam: npt.NDArray[np.float64]
+
+    @property
+    def seconds_left(self) -> float:
+        """At the pace so far, were all iterations needed."""
+        return self.seconds * (self.of - self.iteration) / max(self.iteration, 1)
+
+
+Progress = Callable[[Step], None]
+
+
+@dataclass(frozen=True)
+class Report:
+    """Makes steps and passes them on to whoever listens.
+
+    Attributes
+    ----------
+    line
+        λ above which a term counts as in play.
+    listen
+        Called with every step; None for nobody.
+    """
+
+    line: float = 0.0
+    listen: Progress | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    def __call__(
+        self, iteration: int, of: int, objective: float, lam: npt.NDArray[np.float64], active: int
+    ) -> Step:
+        """Record one iteration."""
+        seconds = time.perf_counter() - self.started
+        step = Step(iteration, of, objective, active, seconds, lam.copy())
+        if self.listen is not None:
+            self.listen(step)
+        return step

@@ -1,0 +1,415 @@
+"""`SearchSpace`: an ordered set of candidate terms, made from data and a few words."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from fnmatch import fnmatchcase
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.errors import ArdchoiceError, SpecificationError, TransformError, did_you_mean
+from ardchoice.space.grammar import parse_specification, parse_term
+from ardchoice.space.terms import Term
+from ardchoice.space.transforms import TRANSFORMS, Linear, Transform
+from ardchoice.text import table
+
+Transforms = Sequence[str | Transform]
+
+SAME = 1e-10
+"""Two candidates whose correlation is closer to one than this are the same candidate."""
+_CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
+
+
+class SearchSpace:
+    """Candidate terms: every attribute in every form, alone and interacted with covariates.
+
+    Candidates that cannot be (a logarithm of zero, an attribute that never varies, a combination
+    of levels that never occurs, a duplicate of another candidate) are left out, with the reason.
+
+    Parameters
+    ----------
+    data
+        The choices.
+    transforms
+        Functional forms for all attributes, such as ``["linear", "log1p", "segments(4)"]``; or a
+        dict attribute -> forms, where ``"SM: CO"`` speaks of one alternative only.
+    by
+        Covariates to interact with.
+    base
+        The alternative without a constant; the last unless told.
+    depth
+        How many covariates at once: 2 gives ``CO x GA x PURPOSE``.
+    constants
+        Whether alternatives have constants (and constants interacted with covariates).
+    generic
+        Attributes that also enter with one coefficient shared by all alternatives; True for all.
+    specific
+        Whether alternatives have coefficients of their own.
+    interact_classes
+        Whether ``segments`` and ``quantiles`` are interacted with covariates too.
+    add
+        Further terms, in the grammar.
+    remove
+        Terms to leave out, in the grammar, with wildcards: ``"SM: segments(*"``, ``"*: * x AGE"``.
+    force
+        Terms that any specification must have, in the grammar; added if they are not there.
+
+    Attributes
+    ----------
+    terms
+        The candidates, in order.
+    forced
+        Those that must stay.
+    dropped
+        What was left out -> why.
+    columns
+        How many columns each term has; shape (T,).
+    """
+
+    def __init__(
+        self,
+        data: ChoiceData,
+        transforms: Transforms | Mapping[str, Transforms] = ("linear",),
+        by: Sequence[str] = (),
+        base: str | None = None,
+        *,
+        depth: int = 1,
+        constants: bool = True,
+        generic: bool | Sequence[str] = False,
+        specific: bool = True,
+        interact_classes: bool = False,
+        add: str | Iterable[str | Term] = (),
+        remove: str | Iterable[str] = (),
+        force: str | Iterable[str | Term] = (),
+    ) -> None:
+        self.base = data.alternatives[-1] if base is None else base
+        self.alternatives = data.alternatives
+        data.alternative(self.base)
+        for name in by:
+            if name not in data.covariates:
+                raise SpecificationError(
+                    f"There is no covariate {name!r} to interact with. "
+                    f"{did_you_mean(name, data.covariates)}"
+                )
+        if depth < 0:
+            raise ArdchoiceError(f"depth counts the covariates of an interaction, not {depth}.")
+        subsets = [c for k in range(min(depth, len(by)) + 1) for c in combinations(by, k)]
+        forms = _Forms(data, transforms)
+        wanted: list[Term] = []
+        for place in _places(data, specific):
+            wanted += _terms(forms, place, subsets, interact_classes, constants, self.base)
+        shared = list(data.attributes) if generic is True else list(generic or ())
+        wanted += _generic_terms(data, forms, shared, subsets, interact_classes)
+        forced = tuple(dict.fromkeys(_given(force)))
+        wanted = list(dict.fromkeys([*wanted, *_given(add), *forced]))
+        patterns = [remove] if isinstance(remove, str) else list(remove)
+        candidates = _Candidates(data)
+        self.dropped: dict[Term, str] = {}
+        kept: list[Term] = []
+        for term in wanted:
+            reason = candidates.refuse(term)
+            pattern = next((p for p in patterns if matches(p, term)), None)
+            if pattern is not None and term not in forced:
+                reason = f"removed by '{pattern}'"
+            if reason is None:
+                kept.append(term)
+            elif term in forced:
+                raise SpecificationError(f"'{term}' is forced but cannot be: {reason}.")
+            else:
+                self.dropped[term] = reason
+        self.terms = tuple(kept)
+        self.forced = forced
+        self.columns = np.array([candidates.n_columns[t] for t in kept], dtype=np.intp)
+
+    def __len__(self) -> int:
+        return len(self.terms)
+
+    def __iter__(self) -> Iterator[Term]:
+        return iter(self.terms)
+
+    @property
+    def n_columns(self) -> int:
+        """Columns of all terms together."""
+        return int(self.columns.sum())
+
+    def __repr__(self) -> str:
+        return f"<SearchSpace: {len(self)} terms, {self.n_columns} columns>"
+
+    def __str__(self) -> str:
+        counts: dict[str, list[int]] = {}
+        for term, columns in zip(self.terms, self.columns, strict=True):
+            row = counts.setdefault(term.place, [0, 0])
+            row[0] += 1
+            row[1] += int(columns)
+        rows = [[place, f"{t:,}", f"{c:,}"] for place, (t, c) in counts.items()]
+        rows.append(["all", f"{len(self):,}", f"{self.n_columns:,}"])
+        free = len(self) - len(self.forced)
+        size = f"2^{free}" + (f" = {2**free:.1e}" if 10 < free < 1000 else "")
+        lines = [
+            table(rows, ["alternative", "terms", "columns"]),
+            f"{size} specifications; base alternative {self.base}",
+        ]
+        if self.forced:
+            lines.append(f"always in: {', '.join(map(str, self.forced))}")
+        reasons: dict[str, list[Term]] = {}
+        for term, reason in self.dropped.items():
+            reasons.setdefault(reason, []).append(term)
+        for reason, terms in reasons.items():
+            shown = ", ".join(map(str, terms[:3])) + (", ..." if len(terms) > 3 else "")
+            lines.append(f"left out ({len(terms)}): {shown}: {reason}")
+        return "\n".join(lines)
+
+
+def matches(pattern: str, term: Term) -> bool:
+    """Whether a term fits a pattern such as ``TRAIN: log(*) x *``; a place ``*`` fits any."""
+    place, colon, content = pattern.partition(":")
+    if not colon:
+        raise SpecificationError(
+            f"{pattern!r} is not a pattern of terms: write 'TRAIN: log(*)' or '*: * x AGE'."
+        )
+    place, content = place.strip(), " ".join(content.split())
+    return (place == "*" or fnmatchcase(term.place, place)) and _fits(content, term.content)
+
+
+def _fits(pattern: str, text: str) -> bool:
+    # Only * is a wildcard: brackets and question marks may stand in names.
+    parts = map(re.escape, pattern.split("*"))
+    return re.fullmatch(".*".join(parts), text, flags=re.DOTALL) is not None
+
+
+def parse_transform(text: str | Transform) -> Transform:
+    """A form without its attribute: ``log1p``, ``segments(4)``, ``boxcox(1)``."""
+    if isinstance(text, Transform):
+        return text
+    found = _CALL.fullmatch(text)
+    if not found or found[1] not in TRANSFORMS:
+        name = found[1] if found else text
+        raise SpecificationError(
+            f"There is no transform {name!r}. {did_you_mean(name, TRANSFORMS)}"
+        )
+    try:
+        arguments = tuple(float(a) for a in found[2].split(",")) if found[2] else ()
+    except ValueError:
+        raise SpecificationError(f"{text!r}: arguments of a transform are numbers.") from None
+    return TRANSFORMS[found[1]](arguments)
+
+
+class _Forms:
+    """Which functional forms an attribute has in an alternative."""
+
+    def __init__(self, data: ChoiceData, transforms: Transforms | Mapping[str, Transforms]) -> None:
+        self.data = data
+        self.for_all: list[Transform] | None = None
+        self.by_name: dict[str, list[Transform]] = {}
+        if isinstance(transforms, Mapping):
+            for key, forms in transforms.items():
+                self._check(key)
+                self.by_name[key] = self._parse(forms)
+        else:
+            self.for_all = self._parse(transforms)
+
+    @staticmethod
+    def _parse(forms: Transforms) -> list[Transform]:
+        if isinstance(forms, str):
+            forms = [forms]
+        return list(dict.fromkeys(parse_transform(f) for f in forms))
+
+    def _check(self, key: str) -> None:
+        term = parse_term(key) if ":" in key else Term((), key)
+        if term.what not in self.data.attributes:
+            raise SpecificationError(
+                f"transforms: there is no attribute {term.what!r}. "
+                f"{did_you_mean(str(term.what), self.data.attributes)}"
+            )
+        for name in term.where:
+            self.data.alternative(name)
+
+    def of(self, attribute: Attribute, alternative: str | None) -> list[Transform]:
+        """The forms of an attribute; categorical ones have no choice."""
+        if attribute.levels is not None:
+            return [Linear()]
+        if self.for_all is not None:
+            return self.for_all
+        name = attribute.name
+        if alternative is not None and f"{alternative}: {name}" in self.by_name:
+            return self.by_name[f"{alternative}: {name}"]
+        return self.by_name.get(name, [Linear()])
+
+
+def _places(data: ChoiceData, specific: bool) -> list[str]:
+    return list(data.alternatives) if specific else []
+
+
+def _interactions(
+    where: tuple[str, ...],
+    what: str | None,
+    how: Transform,
+    subsets: list[tuple[str, ...]],
+    interact_classes: bool,
+) -> list[Term]:
+    if how.is_classes and not interact_classes:
+        return [Term(where, what, how)]
+    return [Term(where, what, how, by) for by in subsets]
+
+
+def _terms(
+    forms: _Forms,
+    place: str,
+    subsets: list[tuple[str, ...]],
+    interact_classes: bool,
+    constants: bool,
+    base: str,
+) -> list[Term]:
+    """The candidates of one alternative."""
+    out: list[Term] = []
+    if constants and place != base:
+        out += _interactions((place,), None, Linear(), subsets, interact_classes)
+    position = forms.data.alternatives.index(place)
+    for attribute in forms.data.attributes.values():
+        if position in attribute.alternatives:
+            for how in forms.of(attribute, place):
+                out += _interactions((place,), attribute.name, how, subsets, interact_classes)
+    return out
+
+
+def _generic_terms(
+    data: ChoiceData,
+    forms: _Forms,
+    names: list[str],
+    subsets: list[tuple[str, ...]],
+    interact_classes: bool,
+) -> list[Term]:
+    out: list[Term] = []
+    for name in names:
+        if name not in data.attributes:
+            raise SpecificationError(
+                f"generic: there is no attribute {name!r}. {did_you_mean(name, data.attributes)}"
+            )
+        for how in forms.of(data.attributes[name], None):
+            out += _interactions((), name, how, subsets, interact_classes)
+    return out
+
+
+def _given(terms: str | Iterable[str | Term]) -> list[Term]:
+    if isinstance(terms, str):
+        return list(parse_specification(terms).terms) if terms.strip() else []
+    return [
+        t for g in terms for t in ([g] if isinstance(g, Term) else parse_specification(g).terms)
+    ]
+
+
+class _Candidates:
+    """Whether a term can be estimated at all, and how many columns it has."""
+
+    def __init__(self, data: ChoiceData) -> None:
+        self.data = data
+        self.n_columns: dict[Term, int] = {}
+        self._bases: dict[object, tuple[int, str | None]] = {}
+        self._prints: dict[tuple[object, ...], list[tuple[Term, npt.NDArray[np.float64]]]] = {}
+        self._mark = np.random.default_rng(0).normal(size=len(data))
+
+    def refuse(self, term: Term) -> str | None:
+        """Why the term cannot be, or None."""
+        alternatives = self._alternatives(term)
+        key = (term.what, term.how, alternatives)
+        if key not in self._bases:
+            self._bases[key] = self._base(term, alternatives)
+        columns, reason = self._bases[key]
+        if reason is not None:
+            return reason
+        levels = []
+        for name in term.by:
+            if name not in self.data.covariates:
+                raise SpecificationError(
+                    f"'{term}': there is no covariate {name!r}. "
+                    f"{did_you_mean(name, self.data.covariates)}"
+                )
+            covariate = self.data.covariates[name]
+            if covariate.levels is not None:
+                levels.append(covariate)
+                columns *= len(covariate.levels) - 1
+        self.n_columns[term] = columns
+        if columns == 0:
+            return "a covariate has one level only"
+        seen = np.asarray(self.data.available[list(alternatives)].any(axis=0))
+        return self._empty_cell(levels, seen)
+
+    def _empty_cell(self, covariates: list[Covariate], seen: npt.NDArray[np.bool_]) -> str | None:
+        """A combination of levels, none the reference, that no situation has; None without."""
+        if not covariates:
+            return None
+        levels = [c.levels or () for c in covariates]
+        shape = tuple(len(names) for names in levels)
+        code = np.ravel_multi_index([c.values[seen] for c in covariates], shape)
+        counts = np.bincount(code, minlength=math.prod(shape)).reshape(shape)
+        for cell in np.argwhere(counts == 0):
+            if all(i != c.reference for i, c in zip(cell, covariates, strict=True)):
+                named = (
+                    f"{c.name}={names[i]}"
+                    for c, names, i in zip(covariates, levels, cell, strict=True)
+                )
+                return f"no situation with {', '.join(named)}"
+        return None
+
+    def _alternatives(self, term: Term) -> tuple[int, ...]:
+        if term.where:
+            return tuple(sorted(self.data.alternative(name) for name in term.where))
+        if term.what is not None and term.what in self.data.attributes:
+            return self.data.attributes[term.what].alternatives
+        return tuple(range(len(self.data.alternatives)))
+
+    def _base(self, term: Term, alternatives: tuple[int, ...]) -> tuple[int, str | None]:
+        """Columns of the term without its interactions, and why it cannot be, or None."""
+        if term.what is None:
+            return 1, None
+        if term.what not in self.data.attributes:
+            raise SpecificationError(
+                f"'{term}': there is no attribute {term.what!r}. "
+                f"{did_you_mean(term.what, self.data.attributes)}"
+            )
+        attribute = self.data.attributes[term.what]
+        if not set(alternatives) <= set(attribute.alternatives):
+            return 0, f"not every alternative has {term.what}"
+        available = [self.data.available[j] for j in alternatives]
+        values = np.concatenate(
+            [attribute.of(j)[a] for j, a in zip(alternatives, available, strict=True)]
+        )
+        if len(np.unique(values)) < 2:
+            return 0, "it never varies where available"
+        if attribute.levels is not None:
+            return len(attribute.levels) - 1, None
+        try:
+            parameters = term.how.learn(values)
+            term.how.check(values, parameters)
+        except TransformError as error:
+            return 0, str(error).rstrip(".")
+        columns = term.how.apply(values, parameters)
+        twin = self._twin(term, alternatives, columns, available)
+        return len(columns), None if twin is None else f"the same as '{twin}'"
+
+    def _twin(
+        self,
+        term: Term,
+        alternatives: tuple[int, ...],
+        columns: npt.NDArray[np.float64],
+        available: list[npt.NDArray[np.bool_]],
+    ) -> Term | None:
+        """An earlier form with the same columns up to scale and shift."""
+        centred = columns - columns.mean(axis=1, keepdims=True)
+        size = np.sqrt((centred**2).sum(axis=1, keepdims=True))
+        if (size == 0).any():
+            return None
+        centred /= size
+        mark = np.concatenate([self._mark[a] for a in available])
+        # Candidates with the same print may be twins; only those are compared in full.
+        key = (alternatives, len(columns), *np.round(np.abs(centred @ mark), 5))
+        for other, earlier in self._prints.setdefault(key, []):
+            if np.all(np.abs((centred * earlier).sum(axis=1)) > 1 - SAME):
+                return other
+        self._prints[key].append((term.main, centred))
+        return None
