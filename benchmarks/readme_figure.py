@@ -1,43 +1,45 @@
-"""The picture of the README: value of travel time by mode and season ticket."""
+"""The picture of the README: how relevant each candidate is, on data whose truth is known.
+
+Run with an environment that has matplotlib: `python benchmarks/readme_figure.py`.
+"""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 import matplotlib.pyplot as plt
+from matplotlib.patches import Patch
 
 import ardchoice as ac
 
-OUT = Path(__file__).parents[1] / "docs" / "images" / "value_of_time.png"
-COLOURS = {"GA=0": "#0072B2", "GA=1": "#D55E00"}  # told apart by colour-blind readers too
-LABELS = {"GA=0": "without season ticket", "GA=1": "with season ticket"}
-SPECIFICATION = """
-    TRAIN: ASC + ASC x GA + TT + TT x GA + CO
-    SM:    ASC + ASC x GA + TT + TT x GA + CO
-    CAR:   TT + TT x GA + CO
-"""
+OUT = Path(__file__).parents[1] / "docs" / "images" / "relevance.png"
+COLOURS = {"TRAIN": "#0072B2", "SM": "#D55E00", "CAR": "#009E73"}  # for colour-blind readers too
+SHOWN = 14
 
 
 def main() -> None:
-    """Estimate, and draw point estimates with their intervals."""
-    data = ac.datasets.swissmetro_choices("real")
-    worth = ac.fit_mnl(data, SPECIFICATION).wtp("TT", "CO")
-    figure, axes = plt.subplots(figsize=(7, 2.6), layout="constrained")
-    for i, (segment, colour) in enumerate(COLOURS.items()):
-        rows = worth[worth["segment"] == segment].set_index("alternative")
-        rows = rows.loc[["CAR", "SM", "TRAIN"]] * 1  # top to bottom in the picture
-        y = [k + 0.12 * (1 - 2 * i) for k in range(len(rows))]
-        # TT is in hours, CO in hundreds of francs.
-        centre = 100 * rows["estimate"].to_numpy(dtype=float)
-        half = 100 * (rows["high"] - rows["estimate"]).to_numpy(dtype=float)
-        axes.errorbar(centre, y, xerr=half, fmt="o", color=colour, label=LABELS[segment], capsize=3)
-    axes.set_yticks(range(3), ["Car", "Swissmetro", "Train"])
-    axes.set_xlabel("value of travel time, francs per hour (95 % interval, clustered by person)")
-    axes.set_xlim(left=0)
+    """Draw choices from a known specification, ask what matters, mark what is true."""
+    truth = ac.parse_specification(ac.datasets.swissmetro_specification("S2"))
+    data = ac.simulate_choices(ac.datasets.swissmetro_choices(), truth, seed=0)
+    space = ac.SearchSpace(data, ["linear", "log1p"], by=["GA", "AGE", "PURPOSE"], base="CAR")
+    table = ac.fit_ard(data, space, prior=ac.Prior(shrink_constants=True)).table().head(SHOWN)
+    true = {str(term) for term in truth.terms}
+    figure, axes = plt.subplots(figsize=(7.5, 3.6), layout="constrained")
+    places = range(SHOWN)[::-1]
+    colours = [COLOURS[a] for a in table["alternative"]]
+    axes.barh(places, table["lambda"], color=colours, height=0.65)
+    axes.set_yticks(places, [f"{t}  ●" if t in true else t for t in table["term"]])
+    axes.set_xscale("log")
+    axes.set_xlabel("relevance λ (prior variance that maximises the evidence)")
     axes.spines[["top", "right"]].set_visible(False)
-    axes.legend(frameon=False, loc="lower right")
+    axes.legend([Patch(color=c) for c in COLOURS.values()], list(COLOURS), frameon=False)
+    axes.set_title(
+        f"{len(space)} candidates, the {SHOWN} most relevant; ● in the true specification",
+        fontsize=10,
+        loc="left",
+    )
     OUT.parent.mkdir(parents=True, exist_ok=True)
-    figure.savefig(OUT, dpi=160)
+    figure.savefig(OUT, dpi=150)
 
 
 if __name__ == "__main__":

@@ -8,7 +8,7 @@ import click
 
 import ardchoice as ac
 
-DONE, USAGE, BAD_INPUT, NOT_CONVERGED = 0, 2, 3, 4
+BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 3, 4, 130
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -36,7 +36,13 @@ def demo() -> None:
 def main() -> None:
     """Run the command line; what a user can mend is told without a traceback."""
     try:
-        cli()
+        cli(standalone_mode=False)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
     except ac.ArdchoiceError as error:
         click.echo(f"ardchoice: {error}", err=True)
         sys.exit(BAD_INPUT)
+    except (click.Abort, KeyboardInterrupt):
+        click.echo("ardchoice: interrupted", err=True)
+        sys.exit(INTERRUPTED)

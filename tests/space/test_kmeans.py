@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from ardchoice.data import datasets
-from ardchoice.space import Segments
+from ardchoice.space import Segments, kmeans
 from ardchoice.space.kmeans import PLACES, _lloyd, kmeans_cuts
 
 ROUNDING = 1e-9
@@ -72,6 +72,7 @@ SAMPLES = {
     "outliers": np.concatenate([rng.normal(size=N), 1e4 + rng.normal(size=3)]),
     "clusters": (rng.normal(size=N) + 8 * rng.integers(0, 5, N)),
     "mostly zero": np.where(rng.random(N) < 0.9, 0.0, rng.exponential(1, N)),
+    "heavy tail": rng.pareto(0.4, N),
     "far from zero": 1e9 + rng.exponential(10, N),
 }
 
@@ -98,8 +99,18 @@ def test_cuts_lie_midway_between_the_means_and_values_are_nearest_to_their_own(s
     assert (away[np.arange(len(x)), code] <= away.min(axis=1) + close).all()
 
 
-def test_more_classes_than_places_by_size_still_find_room():
-    x = np.sort(np.concatenate([np.zeros(10**4), 1 + 1e-9 * np.arange(10**3), [1e6]]))
+@pytest.mark.parametrize("k", [3, 30])
+@pytest.mark.parametrize("sample", SAMPLES)
+def test_a_spread_of_places_does_nearly_as_well_as_all_of_them(sample, k, monkeypatch):
+    x = np.sort(SAMPLES[sample])
+    spread = inertia(x, kmeans_cuts(x, k))
+    monkeypatch.setattr(kmeans, "PLACES", len(x))
+    assert spread <= NEARLY_BEST * inertia(x, kmeans_cuts(x, k))
+
+
+def test_as_many_classes_as_places_still_find_room(monkeypatch):
+    monkeypatch.setattr(kmeans, "PLACES", 5)
+    x = np.sort(np.concatenate([np.zeros(1000), 1 + 1e-9 * np.arange(500), [1e6]]))
     cuts = kmeans_cuts(x, 100)
     assert len(np.unique(np.searchsorted(cuts, x, side="right"))) == 100
 

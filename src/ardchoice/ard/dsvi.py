@@ -7,7 +7,7 @@
 gradients by β = μ + c∘z, a fixed schedule of step sizes.
 
 `Dsvi` maximises the same bound. What makes it faster: every batch gives not only a gradient but the
-curvature, so that the running average of batches is a quadratic on which each term's λ, μ and c²
+curvature, so that the batches of an epoch add up to a quadratic on which each term's λ, μ and c²
 have closed forms; utilities are drawn instead of coefficients, in antithetic pairs; and it stops
 when there is nothing left to move.
 """
@@ -15,6 +15,7 @@ when there is nothing left to move.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from functools import reduce
 
 import numpy as np
 import numpy.typing as npt
@@ -169,7 +170,7 @@ class Dsvi:
 
     max_epochs: int = 400
     batches: int = 20
-    tolerance: float = 0.02
+    tolerance: float = 0.05
     quiet: int = 3
     start: float = 0.1
     seed: int = 0
@@ -185,6 +186,12 @@ class Dsvi:
         return DsviPaper(**changes)  # type: ignore[arg-type]
 
 
+AVERAGE_FROM = 5
+"""Epochs before averaging begins: by then q is close to where it will end."""
+FORGET = 0.05
+"""Smallest weight of a new epoch, so that early ones are forgotten."""
+
+
 @dataclass(frozen=True, eq=False)
 class DsviState:
     """What is carried from batch to batch.
@@ -194,9 +201,9 @@ class DsviState:
     q
         The current posterior and λ.
     quadratic
-        The running average of the batches' quadratics; None before the first.
+        The running average of the epochs' quadratics; None before the first.
     seen
-        Batches so far.
+        Epochs so far.
     """
 
     q: MeanField
@@ -234,18 +241,19 @@ def run_dsvi(
     trace: list[Step] = []
     quiet, moving = 0, np.arange(groups.n)
     for epoch in range(solver.max_epochs):
-        # 1 · Batch after batch. The first epoch only listens, from where nothing is known.
-        last, value = state.q, 0.0
+        # 1 · Batch after batch says what it thinks of q, as a quadratic.
+        last, value, said = state.q, 0.0, []
         for batch in likelihood.batches(rng, solver.batches):
-            state, loglik = listen(state, batch, rng, likelihood.n, solver.batches)
-            value += loglik
-            if epoch > 0:
-                state = sweep(state, groups, before, sweeps=1, optimise=epoch > 1)
-        # 2 · A ridge to start from, then λ of its own for every term.
-        state = sweep(state, groups, before, sweeps=30 if epoch else 200, optimise=epoch > 0)
-        # 3 · Is anything still moving?
+            here = listen(state.q, batch, rng)
+            value += here.loglik
+            said.append(here.quadratic)
+        # 2 · Together they are all the data. Late epochs are averaged, so that draws average out.
+        state = remember(state, reduce(Quadratic.__add__, said), weight_of(epoch))
+        # 3 · A ridge to start from, then λ of its own for every term.
+        state = sweep(state, groups, before, optimise=epoch > 0)
+        # 4 · Is anything still moving?
         moving = still_moving(last, state.q, groups, solver.tolerance, report.line)
-        quiet = quiet + 1 if epoch > 2 and not len(moving) else 0
+        quiet = quiet + 1 if epoch > AVERAGE_FROM and not len(moving) else 0
         value = bound(value, groups, state.q.mean, state.q.variance)
         active = int((state.q.lam > report.line).sum())
         trace.append(report(epoch + 1, solver.max_epochs, value, state.q.lam, active))
@@ -254,38 +262,41 @@ def run_dsvi(
     return DsviRun(state, trace, quiet >= solver.quiet, moving)
 
 
-def listen(
-    state: DsviState, batch: Batch, rng: np.random.Generator, n: int, per_epoch: int
-) -> tuple[DsviState, float]:
-    """Average what a batch says into the running quadratic.
+@dataclass(frozen=True, eq=False)
+class Heard:
+    """What one batch said: its expected log-likelihood, and the quadratic of it."""
 
-    Returns
-    -------
-    DsviState
-    float
-        The batch's expected log-likelihood.
-    """
-    # What this batch says, scaled up to all data, expanded where q stands.
-    sums = batch.expected(state.q.mean, state.q.variance, rng)
+    loglik: float
+    quadratic: Quadratic
+
+
+def listen(q: MeanField, batch: Batch, rng: np.random.Generator) -> Heard:
+    """The expected log-likelihood of a batch under q, expanded where q stands."""
+    sums = batch.expected(q.mean, q.variance, rng)
     if not np.isfinite(sums.loglik):
         raise ArdchoiceError("The bound is not a number: an attribute takes extreme values.")
-    share = n / batch.n
-    scaled = Sums(share * sums.loglik, share * sums.gradient, share * sums.curvature)
-    here = expand(scaled, state.q.mean)
-    # A plain average over the first epoch; later the last epoch or so counts.
-    weight = 1 / min(state.seen + 1, per_epoch)
-    quadratic = here if state.quadratic is None else mix(state.quadratic, here, weight)
-    return DsviState(state.q, quadratic, state.seen + 1), sums.loglik
+    return Heard(sums.loglik, expand(sums, q.mean))
+
+
+def weight_of(epoch: int) -> float:
+    """How much an epoch counts against those before: all at first, later an average."""
+    return 1.0 if epoch <= AVERAGE_FROM else max(1 / (epoch - AVERAGE_FROM), FORGET)
+
+
+def remember(state: DsviState, new: Quadratic, weight: float) -> DsviState:
+    """Average an epoch into the running quadratic."""
+    old = state.quadratic
+    return DsviState(state.q, new if old is None else mix(old, new, weight), state.seen + 1)
 
 
 def sweep(
-    state: DsviState, groups: Groups, before: Quadratic | None, *, sweeps: int, optimise: bool
+    state: DsviState, groups: Groups, before: Quadratic | None, *, optimise: bool
 ) -> DsviState:
     """λ, μ and c² of every term in turn, in closed form, on the running quadratic."""
     if state.quadratic is None:
         return state
     total = state.quadratic if before is None else state.quadratic + before
-    q = mean_field(total, groups, state.q, optimise=optimise, sweeps=sweeps, tolerance=1e-3)
+    q = mean_field(total, groups, state.q, optimise=optimise, sweeps=200, tolerance=1e-3)
     return DsviState(q, state.quadratic, state.seen)
 
 

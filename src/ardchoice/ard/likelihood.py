@@ -184,11 +184,10 @@ class LogitBatch:
         away = np.sqrt(spread) * rng.standard_normal(block.shape)
         if together.any():
             away += utilities(together, block)
-        up, down = evaluate_at(middle + away, block, 2), evaluate_at(middle - away, block, 2)
+        # The curvature varies little between draws and costs most, so one of the pair will do.
+        up, down = evaluate_at(middle + away, block, 2), evaluate_at(middle - away, block, 1)
         both = Sums(
-            0.5 * (up.loglik + down.loglik),
-            0.5 * (up.gradient + down.gradient),
-            0.5 * (up.curvature + down.curvature),
+            0.5 * (up.loglik + down.loglik), 0.5 * (up.gradient + down.gradient), up.curvature
         )
         return _ordered(both, self.design)
 

@@ -44,9 +44,9 @@ class MeanField:
 
 
 def start_at(groups: Groups, lam: float) -> MeanField:
-    """Means of zero and the same λ for every group."""
+    """The same λ for every group, means of zero, and no spread yet: the data will give it one."""
     d = len(groups.of)
-    return MeanField(np.full(groups.n, lam), np.zeros(d), np.full(d, lam))
+    return MeanField(np.full(groups.n, lam), np.zeros(d), np.zeros(d))
 
 
 def mean_field(

@@ -222,6 +222,8 @@ def read_numbers(
 
 def must_have(table: Table, column: str, role: str) -> Series:
     """A column that a role names, or an error that says for which role it was wanted."""
+    if not isinstance(column, str):
+        raise ArdchoiceError(f"The column named as {role} must be text, not {column!r}.")
     if column not in table:
         raise ArdchoiceError(
             f"Column {column!r}, named as {role}, is not in {table.name}. "

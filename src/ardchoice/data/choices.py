@@ -244,3 +244,13 @@ class ChoiceData:
         if self.person is None or by == "situation":
             return np.arange(len(self)), len(self)
         return self.person, self.n_persons or 0
+
+
+def must_be_choice_data(data: object) -> None:
+    """Raise when a table comes where choices are wanted: the likeliest mistake of all."""
+    if not isinstance(data, ChoiceData):
+        raise ArdchoiceError(
+            f"Expected choices, got {type(data).__name__}. Read the table first: "
+            "data = ac.read_wide(table, ...) or ac.read_long(table, ...); new data to predict with "
+            "like=data and choice=None."
+        )

@@ -205,7 +205,7 @@ def _layout(
     layout = _Layout(
         np.asarray(codes, dtype=np.intp),
         lookup[raw],
-        _names(values),
+        _whole(np.asarray(values)),
         names,
         np.unique(codes, return_index=True)[1],
     )
@@ -231,10 +231,11 @@ def _layout(
     return layout
 
 
-def _names(ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    if ids.dtype.kind in "iu":
-        return ids.astype(str).astype(object)
-    return np.array([label(v) for v in ids], dtype=object)
+def _whole(ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Ids as they stood in the table: whole numbers read as floats are whole again."""
+    if ids.dtype.kind == "f" and len(ids) and (ids % 1 == 0).all():
+        return ids.astype(np.int64)
+    return ids
 
 
 def _alternatives(

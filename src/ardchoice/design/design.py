@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
 from ardchoice.design.held import Base, Floats, Held, Multiplier, Of
 from ardchoice.errors import ArdchoiceError
@@ -102,6 +103,7 @@ class Design:
         of: Of = "value",
         attribute: str | None = None,
     ) -> None:
+        must_be_choice_data(data)
         if of != "value" and attribute is None:
             raise ArdchoiceError(f"Say by which attribute the {of} is to be taken.")
         self.data = data

@@ -7,6 +7,7 @@ alternative runs along contiguous memory.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 import numpy.typing as npt
@@ -56,6 +57,11 @@ class Block:
     choice: npt.NDArray[np.intp]
     weight: Floats | None
     shape: tuple[int, int]
+
+    @cached_property
+    def picked(self) -> npt.NDArray[np.intp]:
+        """Where the chosen alternatives stand in a flattened (J, B) array; shape (B,)."""
+        return self.choice * self.shape[1] + np.arange(self.shape[1])
 
     @property
     def n_columns(self) -> int:

@@ -62,6 +62,9 @@ def utilities(beta: Floats, block: Block) -> Floats:
     v = np.zeros(block.shape)
     for part in block.parts:
         x = part.x
+        if len(part.alternatives) == 1:
+            v[part.alternatives[0]] += beta[part.columns] @ x[:, 0]
+            continue
         share = (beta[part.columns] @ x.reshape(len(x), -1)).reshape(x.shape[1:])
         if len(part.alternatives) == len(v):
             v += share
@@ -110,8 +113,7 @@ def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
 def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
     """The same at given utilities v, shape (J, B), wherever they come from."""
     chance = choice_probabilities(v, block.available)
-    rows = np.arange(block.shape[1])
-    logs = v[block.choice, rows] - chance.log_total
+    logs = v.ravel()[block.picked] - chance.log_total
     weight = block.weight
     loglik = float(logs.sum() if weight is None else weight @ logs)
     empty = np.empty(0)
@@ -144,8 +146,8 @@ def weighted_columns(weights: Floats, block: Block) -> Floats:
 
 def _residual(p: Floats, block: Block) -> Floats:
     """W (1[y = i] - P_i); shape (J, B)."""
-    residual = -p
-    residual[block.choice, np.arange(block.shape[1])] += 1.0
+    residual = np.negative(p, order="C")  # so that ravel() is a view
+    residual.ravel()[block.picked] += 1.0
     if block.weight is not None:
         residual *= block.weight
     return residual
@@ -155,7 +157,10 @@ def _gradient(residual: Floats, block: Block) -> Floats:
     out = np.empty(block.n_columns)
     for part in block.parts:
         x = part.x.reshape(len(part.x), -1)
-        out[part.columns] = x @ residual[list(part.alternatives)].ravel()
+        if len(part.alternatives) == 1:
+            out[part.columns] = x @ residual[part.alternatives[0]]
+        else:
+            out[part.columns] = x @ residual[list(part.alternatives)].ravel()
     return out
 
 
@@ -191,16 +196,25 @@ def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
 
 
 def _curvature_by_mean(p: Floats, block: Block) -> Floats:
-    """Any mixture of specific, shared and generic columns, with any number of alternatives."""
+    """Any mixture of specific, shared and generic columns, with any number of alternatives.
+
+    Columns of every alternative are centred at their mean x̄ first, H = Σ P (x - x̄)(x - x̄)', so
+    that a large common level cancels before it is squared; elsewhere x̄ x̄' is subtracted.
+    """
     parts, weight = block.parts, block.weight
     root = np.sqrt(p if weight is None else p * weight)
-    rooted = [part.x * root[list(part.alternatives)] for part in parts]
-    mean = np.empty((block.n_columns, block.shape[1]))
     out = np.zeros((block.n_columns, block.n_columns))
+    # x̄ of the columns that are not centred, zero for those that are.
+    mean = np.zeros((block.n_columns, block.shape[1]))
+    rooted = []
+    for part in parts:
+        x = part.x
+        if len(part.alternatives) == block.shape[0]:
+            x = x - np.einsum("kab,ab->kb", x, p)[:, None]
+        else:
+            np.einsum("kab,ab->kb", x, p[list(part.alternatives)], out=mean[part.columns])
+        rooted.append(x * root[list(part.alternatives)])
     for i, part in enumerate(parts):
-        # Σ_i √w P_i x_i = Σ_i √P_i · √(w P_i) x_i
-        shares = np.sqrt(p[list(part.alternatives)])
-        np.einsum("kab,ab->kb", rooted[i], shares, out=mean[part.columns])
         own = rooted[i].reshape(len(part.x), -1)
         out[part.columns, part.columns] += own @ own.T
         for j in range(i):
@@ -211,6 +225,8 @@ def _curvature_by_mean(p: Floats, block: Block) -> Floats:
                 cross = here @ there.T
                 out[part.columns, parts[j].columns] += cross
                 out[parts[j].columns, part.columns] += cross.T
+    if weight is not None:
+        mean *= np.sqrt(weight)
     return out - mean @ mean.T
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
-from ardchoice.logit import Block, Part, maximise, one_pass
+from ardchoice.logit import Sums, choice_probabilities, maximise
 from ardchoice.logit.block import Floats
 
+SLICE = 4096
 BITS_IN_ONE_NUMBER = 40
 """Choice sets of up to this many alternatives fit, with the choice, into one whole number."""
 
@@ -22,7 +25,7 @@ def constants_loglik(data: ChoiceData) -> float:
     """A constant per alternative and nothing else.
 
     Situations with the same choice set and the same choice are one row with their weight, so this
-    costs next to nothing. An alternative that nobody chose counts as absent: its constant would
+    costs little. An alternative that nobody chose counts as absent: its constant would
     run to minus infinity, where the log-likelihood is the same.
     """
     choice = data.chosen()
@@ -32,20 +35,42 @@ def constants_loglik(data: ChoiceData) -> float:
     if data.available.all():
         shares = counts[counts > 0] / counts.sum()
         return float(counts[counts > 0] @ np.log(shares))
-    used = counts > 0
-    available, position = data.available[used], np.cumsum(used) - 1
-    first, weight = _distinct(available, position[choice], data.weights)
-    available = available[:, first]
-    base = int(np.argmax(counts[used]))
-    others = [j for j in range(len(available)) if j != base]
-    parts = tuple(
-        Part((j,), slice(k, k + 1), available[j].astype(float)[None, None])
-        for k, j in enumerate(others)
-    )
-    block = Block(parts, available, position[choice[first]], weight, available.shape)
+    used, seen = counts > 0, data.weights > 0
+    position = np.cumsum(used) - 1
+    choice = position[choice[seen]]
+    available = data.available[used][:, seen]
+    first, weight = _distinct(available, choice, data.weights[seen])
+    table = _Table(available[:, first], weight, counts[used].astype(float))
     # With everything available the log of the shares is the answer; otherwise it is close.
-    start = np.log(counts[used][others] / counts[used][base])
-    return maximise(lambda beta, _: one_pass(beta, [block]), start).loglik
+    start = np.log(table.counts[1:] / table.counts[0])
+    return maximise(lambda beta, _: _constants_sums(beta, table), start).loglik
+
+
+@dataclass(frozen=True, eq=False)
+class _Table:
+    """Distinct choice sets, shape (J, M), their weights, and how often each was chosen."""
+
+    available: npt.NDArray[np.bool_]
+    weight: Floats
+    counts: Floats
+
+
+def _constants_sums(beta: Floats, table: _Table) -> Sums:
+    """Log-likelihood, gradient and curvature of constants, that of the first alternative zero."""
+    constants = np.concatenate([[0.0], beta])
+    loglik, expected = float(table.counts @ constants), np.zeros(len(constants))
+    curvature = np.zeros((len(constants), len(constants)))
+    for start in range(0, len(table.weight), SLICE):
+        rows = slice(start, start + SLICE)
+        w = table.weight[rows]
+        v = np.broadcast_to(constants[:, None], (len(constants), len(w)))
+        chance = choice_probabilities(v, table.available[:, rows])
+        loglik -= float(w @ chance.log_total)
+        weighted = chance.p * w
+        expected += weighted.sum(axis=1)
+        curvature -= weighted @ chance.p.T
+    curvature += np.diag(expected)
+    return Sums(loglik, (table.counts - expected)[1:], curvature[1:, 1:])
 
 
 def _distinct(

@@ -6,6 +6,7 @@ import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+import numpy as np
 import pandas as pd
 from scipy import stats
 
@@ -75,6 +76,10 @@ def compare(
     estimates
         Whether to list the coefficients as well, as text with stars.
     """
+    if not isinstance(results, Mapping):
+        raise ArdchoiceError(
+            "Give each result a name: compare({'simple': first, 'richer': second})."
+        )
     columns = {
         name: {label: getattr(result, field) for label, field in STATISTICS.items()}
         for name, result in results.items()
@@ -102,11 +107,11 @@ def _starred(result: MnlResult, cov: Covariance | None) -> pd.Series:
 def _same_data(results: list[MnlResult]) -> None:
     first = results[0]
     for other in results[1:]:
-        same = other.n_situations == first.n_situations and abs(
-            other.null_loglik - first.null_loglik
-        ) < 1e-6 * abs(first.null_loglik)
+        same = np.array_equal(other.data.chosen(), first.data.chosen()) and np.array_equal(
+            other.data.weights, first.data.weights
+        )
         if not same:
             raise ArdchoiceError(
-                "The models were estimated on different data: "
+                "The models were estimated on different data (situations, choices or weights): "
                 f"{first.n_situations} and {other.n_situations} situations."
             )

@@ -8,10 +8,12 @@ from collections.abc import Iterable
 import numpy as np
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.logit import maximise, one_pass, one_thread
-from ardchoice.mnl.baselines import constants_loglik, null_loglik
+from ardchoice.logit.newton import TOLERANCE
+from ardchoice.mnl.baselines import null_loglik
 from ardchoice.mnl.covariance import covariances
 from ardchoice.mnl.identification import check_identification
 from ardchoice.mnl.result import MnlResult
@@ -50,12 +52,15 @@ def fit_mnl(
     SeparationError
         An estimate runs to infinity; the direction is named.
     """
+    must_be_choice_data(data)
     with one_thread():
         return _fit(data, as_specification(spec), max_iterations)
 
 
 def _fit(data: ChoiceData, specification: Specification, max_iterations: int) -> MnlResult:
-    # 1 · Terms meet data.
+    # 1 · Terms meet data; a weight of zero is as good as no row.
+    if data.weight is not None and not data.weight.all():
+        data = data.take(data.weight > 0)
     if not len(data.chosen()):
         raise ArdchoiceError("There are no choice situations to estimate from.")
     design = Design(data, specification.terms)
@@ -66,7 +71,12 @@ def _fit(data: ChoiceData, specification: Specification, max_iterations: int) ->
     check_identification(first.curvature, design, blocks)
     # 3 · Climb. An estimate that runs away is found by the curvature that vanishes with it.
     fit = maximise(
-        lambda beta, _: one_pass(beta, blocks), zero, first=first, max_iterations=max_iterations
+        lambda beta, _: one_pass(beta, blocks),
+        zero,
+        first=first,
+        max_iterations=max_iterations,
+        # In units of a situation of average weight: all weights halved change nothing.
+        tolerance=TOLERANCE * float(data.weights.mean()),
     )
     check_separation(fit, first.curvature, design, blocks)
     if not fit.converged:
@@ -89,7 +99,6 @@ def _fit(data: ChoiceData, specification: Specification, max_iterations: int) ->
         },
         loglik=fit.loglik,
         null_loglik=null_loglik(data),
-        constants_loglik=constants_loglik(data),
         n_situations=len(data),
         n_persons=data.n_persons,
         converged=fit.converged,

@@ -21,8 +21,11 @@ SUSPECT = 1e-8
 the condition of its columns, so it cannot decide by itself."""
 FLAT = 1e-13
 """The same for a column by itself, relative to its mean square: rounding leaves about 1e-16."""
-SAME = 1e-9
-"""Columns that differ by less than this share of their size are the same but for rounding."""
+ROUNDING = 1e-13
+"""A column by itself cancels only if it is the same in all alternatives but for rounding."""
+SAME = 1e-7
+"""Columns that differ by less than this share of their size are the same: the curvature, which
+holds squares, cannot tell them apart."""
 INVOLVED = 1e-6
 """A coefficient takes part in a direction from this share of the largest on."""
 
@@ -40,7 +43,7 @@ def check_identification(curvature: Floats, design: Design, blocks: Iterable[Blo
     rms = _root_mean_squares(blocks, design.n_columns)
     size = np.where(rms > 0, rms, 1.0)
     vectors = _null_vectors(curvature, size, float(design.data.weights.sum()))
-    directions = [v for v in vectors if _spread(v, blocks) < SAME]
+    directions = [v for v in vectors if _spread(v, blocks) < _same(v)]
     if not directions:
         return
     messages = [_explain(v[design.position], design, rms[design.position]) for v in directions]
@@ -49,6 +52,11 @@ def check_identification(curvature: Floats, design: Design, blocks: Iterable[Blo
         f"Some coefficients cannot be estimated from any data{count}:\n"
         + "\n".join(f"  {i}. {m}" for i, m in enumerate(messages, 1))
     )
+
+
+def _same(direction: Floats) -> float:
+    """The spread below which a direction counts as none."""
+    return ROUNDING if np.count_nonzero(direction) == 1 else SAME
 
 
 def _null_vectors(curvature: Floats, size: Floats, total_weight: float) -> list[Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -11,10 +12,12 @@ import pandas as pd
 from scipy import stats
 
 from ardchoice.data import ChoiceData
-from ardchoice.design import Encoding
+from ardchoice.design import Design, Encoding
 from ardchoice.errors import ArdchoiceError
+from ardchoice.logit import one_pass
 from ardchoice.logit.block import Floats
 from ardchoice.mnl import whatif
+from ardchoice.mnl.baselines import constants_loglik
 from ardchoice.mnl.summary import summarise
 from ardchoice.space import Specification
 
@@ -68,8 +71,8 @@ class MnlResult:
         Shape (D,), in the order of `names`, in the user's units.
     covariances
         ``"classical"``, ``"robust"`` and, with persons, ``"cluster"``: shape (D, D) each.
-    loglik, null_loglik, constants_loglik
-        At the estimates; with equal shares; with constants only.
+    loglik, null_loglik
+        At the estimates; with equal shares.
     n_situations, n_persons
     converged
         Whether the Newton decrement says that nothing is left to gain.
@@ -85,7 +88,6 @@ class MnlResult:
     covariances: Mapping[str, Floats]
     loglik: float
     null_loglik: float
-    constants_loglik: float
     n_situations: int
     n_persons: int | None
     converged: bool
@@ -104,6 +106,11 @@ class MnlResult:
     def n_parameters(self) -> int:
         """Number of coefficients, D."""
         return len(self.coefficients)
+
+    @cached_property
+    def constants_loglik(self) -> float:
+        """Log-likelihood with a constant per alternative and nothing else."""
+        return constants_loglik(self.data)
 
     @property
     def aic(self) -> float:
@@ -202,8 +209,9 @@ class MnlResult:
         data = self.data if data is None else data
         choice, weights = data.chosen(), data.weights
         p = self.probabilities(data)
-        with np.errstate(divide="ignore"):
-            loglik = float(weights @ np.log(p[choice, np.arange(len(choice))]))
+        # From utilities, not from log P: the probability of a hopeless choice rounds to zero.
+        design = Design(data, self.encoding)
+        loglik = one_pass(self.coefficients[design.order], design, 0).loglik
         predicted = p @ weights / weights.sum()
         shares = pd.DataFrame({"observed": data.shares(), "predicted": predicted})
         return Score(
@@ -317,6 +325,10 @@ class MnlResult:
 
 def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
     """Estimate, std_err, z, p, low, high."""
+    if not 0 < level < 1:
+        raise ArdchoiceError(
+            f"The level of an interval lies between 0 and 1, such as 0.95, not {level}."
+        )
     with np.errstate(divide="ignore", invalid="ignore"):
         z = values / std_err
     half = stats.norm.ppf(0.5 + level / 2) * std_err

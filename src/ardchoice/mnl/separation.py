@@ -8,21 +8,25 @@ which is how it is suspected; that no chosen alternative loses is how it is prov
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import replace
 
 import numpy as np
 from scipy import linalg, optimize, sparse
 
 from ardchoice.design import Design
 from ardchoice.errors import SeparationError
-from ardchoice.logit import Block, NewtonFit, utilities
+from ardchoice.logit import Block, NewtonFit, Part, utilities
 from ardchoice.logit.block import Floats
 
 VANISHED = 1e-5
 """Curvature along a direction, relative to that at zero, below which it is looked into."""
 LOSES = 1e-4
-"""Largest loss of any choice along the direction, relative to the largest gain: the direction is
-known only as well as Newton's method has followed it."""
+"""Largest loss of any choice along the direction, relative to the size of what is compared: the
+direction is known only as well as Newton's method has followed it."""
+TRACE = 1e-3
+"""Share of the largest coefficient (in standardised units) below which one takes no part."""
+MOST_PAIRS = 20_000
+"""Pairs that the linear programme looks at; its answer is checked on all of them."""
 NAMED = 0.05
 """A coefficient is named from this share of the largest on (in standardised units)."""
 SHOWN = 4
@@ -51,65 +55,72 @@ def check_separation(
     suspects = vectors[:, values < VANISHED] * scale[:, None]
     if not suspects.shape[1]:
         return
+    # What a vector has only a trace of is what Newton's method has not yet left behind.
+    size = np.abs(suspects) / scale[:, None]
+    suspects[size < TRACE * size.max(axis=0)] = 0.0
     direction = _direction(suspects, blocks)
     if direction is None:
         return
-    # Towards larger likelihood, in units in which coefficients can be compared.
-    size = direction / scale
-    strong = np.flatnonzero(np.abs(size) >= NAMED * np.abs(size).max())
+    raise SeparationError(_explain(direction, np.abs(direction) / scale, design, blocks))
+
+
+def _explain(direction: Floats, size: Floats, design: Design, blocks: Iterable[Block]) -> str:
+    """Which coefficients run where; `size` compares them."""
+    strong = np.flatnonzero(size >= NAMED * size.max())
     names = [
-        f"'{design.names[design.order[k]]}' to {'plus' if size[k] > 0 else 'minus'} infinity"
-        for k in strong[np.argsort(-np.abs(size[strong]))]
+        f"'{design.names[design.order[k]]}' to {'plus' if direction[k] > 0 else 'minus'} infinity"
+        for k in strong[np.argsort(-size[strong])]
     ]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
-    gains = _gains(direction[:, None], blocks)
-    rows = int((gains.gain[:, 0] > LOSES * gains.gain.max()).sum())
-    raise SeparationError(
+    rows = int((_gains(direction[:, None], blocks) > LOSES).sum())
+    return (
         f"The likelihood has no finite maximum: {', '.join(names[:SHOWN])}{more}. In the {rows} "
-        f"comparisons this concerns, the alternative it speaks for was always chosen (or the one "
+        "comparisons this concerns, the alternative it speaks for was always chosen (or the one "
         "it speaks against never). Merge the level with another, pool rare levels, or leave the "
         "term out."
     )
 
 
-@dataclass(frozen=True, eq=False)
-class _Gains:
-    """x'v of the chosen minus that of every other available alternative; shape (pairs, r)."""
+def _gains(directions: Floats, blocks: Iterable[Block]) -> Floats:
+    """X'v of the chosen minus that of every other available alternative; shape (pairs, r).
 
-    gain: Floats
-
-
-def _gains(directions: Floats, blocks: Iterable[Block]) -> _Gains:
+    Each pair relative to its own size, Σ_k |v_k| (|x_k| of the one + |x_k| of the other), so that
+    an outlier does not make all other pairs look small. Pairs that no direction touches are left
+    out.
+    """
     pieces = []
     for block in blocks:
-        rows = np.arange(block.shape[1])
-        per_direction = []
-        for v in directions.T:
-            u = utilities(v, block)
-            per_direction.append(u[block.choice, rows] - u)
-        stack = np.stack(per_direction, axis=-1)
         other = np.arange(block.shape[0])[:, None] != block.choice
         if block.available is not None:
             other &= block.available
-        if block.weight is not None:
-            other &= block.weight > 0
-        pieces.append(stack[other])
-    return _Gains(np.concatenate(pieces))
+        gain, size = [], np.zeros(block.shape)
+        for v in directions.T:
+            u = utilities(v, block)
+            gain.append((u.ravel()[block.picked] - u)[other])
+            m = utilities(np.abs(v), _absolute(block))
+            size = np.maximum(size, m.ravel()[block.picked] + m)
+        touched = size[other] > 0
+        stack = np.stack(gain, axis=-1)[touched]
+        pieces.append(stack / size[other][touched][:, None])
+    return np.concatenate(pieces)
+
+
+def _absolute(block: Block) -> Block:
+    parts = tuple(Part(p.alternatives, p.columns, np.abs(p.x)) for p in block.parts)
+    return replace(block, parts=parts)
 
 
 def _direction(suspects: Floats, blocks: Iterable[Block]) -> Floats | None:
     """A direction within the suspects along which no choice loses and some gain, or None."""
-    gains = _gains(suspects, blocks).gain
-    largest = np.abs(gains).max(axis=0)
-    gains = gains / np.where(largest > 0, largest, 1.0)
+    gains = _gains(suspects, blocks)
+    if not len(gains):
+        return None
     if gains.shape[1] == 1:
         sign = 1.0 if gains.sum() > 0 else -1.0
         along = sign * gains[:, 0]
         return sign * suspects[:, 0] if along.min() >= -LOSES and along.max() > LOSES else None
     z = _gaining_most(gains)
-    if z is None:
-        return None
-    return np.asarray((suspects / np.where(largest > 0, largest, 1.0)) @ z)
+    return None if z is None else np.asarray(suspects @ z)
 
 
 def _gaining_most(gains: Floats) -> Floats | None:
@@ -118,7 +129,10 @@ def _gaining_most(gains: Floats) -> Floats | None:
     A linear programme after Konis (2007): maximise Σ t with 0 <= t <= 1 and t <= gains @ z. The
     cap on t makes every separated pair count, not only the easiest.
     """
-    distinct, counts = np.unique(np.round(gains, 7), axis=0, return_counts=True)
+    sample = gains
+    if len(gains) > MOST_PAIRS:
+        sample = gains[np.random.default_rng(0).choice(len(gains), MOST_PAIRS, replace=False)]
+    distinct, counts = np.unique(np.round(sample, 7), axis=0, return_counts=True)
     n, r = distinct.shape
     answer = optimize.linprog(
         np.concatenate([np.zeros(r), -counts / counts.sum()]),

@@ -58,14 +58,15 @@ def probabilities(beta: Floats, encoding: Encoding, data: ChoiceData) -> Floats:
 
 
 def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
-    """The terms of an attribute, or an error that lists the attributes of the model."""
+    """The terms of an attribute that have a slope, or an error that says why there are none."""
     terms = [t for t in encoding.terms if t.term.what == attribute]
     if not terms:
         known = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what)
         raise SpecificationError(
             f"The model has no term of {attribute!r}. {did_you_mean(attribute, known)}"
         )
-    if all(t.term.how.is_classes or t.base is not None for t in terms):
+    terms = [t for t in terms if not t.is_stepwise]
+    if not terms:
         raise SpecificationError(
             f"{attribute} enters in classes only, so utility has no slope in it: compare the "
             "coefficients of the classes instead."
@@ -75,6 +76,7 @@ def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
 
 def segments(data: ChoiceData, by: Sequence[str]) -> Iterator[tuple[str, npt.NDArray[np.bool_]]]:
     """Every combination of levels that occurs: its name and its rows; all rows without `by`."""
+    by = [by] if isinstance(by, str) else by
     for name in by:
         if name not in data.covariates or not data.covariates[name].is_categorical:
             known = [c.name for c in data.covariates.values() if c.is_categorical]
@@ -108,6 +110,15 @@ def alternative_columns(block: Block, alternative: int) -> Floats:
     for part in block.parts:
         if alternative in part.alternatives:
             out[part.columns] = part.x[:, part.alternatives.index(alternative)]
+    return out
+
+
+def times_columns(block: Block, alternative: int, weights: Floats) -> Floats:
+    """Σ_n a_n x_n of one alternative, zero for columns of others; shape (D,)."""
+    out = np.zeros(block.n_columns)
+    for part in block.parts:
+        if alternative in part.alternatives:
+            out[part.columns] = part.x[:, part.alternatives.index(alternative)] @ weights
     return out
 
 
@@ -183,8 +194,9 @@ def _mean_slopes(
                 w = use * inside[rows]
                 total[name][design.order] += z @ w
                 count[name] += float(w.sum())
+    seen = data.available[group].any(axis=0)
     return {
-        name: (total[name] / count[name], int(inside.sum()))
+        name: (total[name] / count[name], int((inside & seen).sum()))
         for name, inside in pieces
         if count[name] > 0
     }
@@ -216,31 +228,34 @@ def elasticities(
         block = plain.block(rows)
         p = choice_probabilities(utilities(beta[plain.order], block), block.available).p
         mean = weighted_columns(p, block)
-        by_p = {
-            j: p[j] * (alternative_columns(block, j) - mean)
-            for j in range(block.shape[0])
-            if cross or j in changed
-        }
-        for i in changed:
-            z = alternative_columns(slopes, i)
-            push = beta[design.order] @ z
-            for j in by_p if cross else (i,):
-                own = (1.0 if i == j else 0.0) - p[i]
+        slope_utilities = utilities(beta[design.order], slopes)
+        for i, j in pairs:
+            push = slope_utilities[i]
+            own = (1.0 if i == j else 0.0) - p[i]
+            for segment, inside in pieces:
+                w = data.weights[rows] * inside[rows]
+                ratio = sums[segment, i, j]
+                ratio.top += float(w @ (p[j] * own * push))
+                ratio.bottom += float(w @ p[j])
                 # The gradient of P_j (1[i=j] - P_i) D_i by the coefficients, D_i = push.
-                d_top = by_p[j] * (own * push) + z * (p[j] * own) - by_p[i] * (p[j] * push)
-                for segment, inside in pieces:
-                    w = data.weights[rows] * inside[rows]
-                    ratio = sums[segment, i, j]
-                    ratio.top += float(w @ (p[j] * own * push))
-                    ratio.bottom += float(w @ p[j])
-                    ratio.d_top[design.order] += d_top @ w
-                    ratio.d_bottom[design.order] += by_p[j] @ w
+                ratio.d_top[design.order] += (
+                    _pull(block, p, mean, j, w * own * push)
+                    + times_columns(slopes, i, w * p[j] * own)
+                    - _pull(block, p, mean, i, w * p[j] * push)
+                )
+                ratio.d_bottom[design.order] += _pull(block, p, mean, j, w)
     names = encoding.alternatives
     return [
         Estimate(names[j], names[i], segment, int(inside.sum()), *sums[segment, i, j].result())
         for segment, inside in pieces
         for i, j in pairs
     ]
+
+
+def _pull(block: Block, p: Floats, mean: Floats, j: int, weights: Floats) -> Floats:
+    """Σ_n a_n ∂P_j/∂β with weights a, where ∂P_j/∂β = P_j (x_j - x̄); shape (D,)."""
+    a = p[j] * weights
+    return np.asarray(times_columns(block, j, a) - mean @ a)
 
 
 class _Ratio:

@@ -44,6 +44,10 @@ def parse_specification(text: str) -> Specification:
     -------
     Specification
     """
+    if not isinstance(text, str):
+        raise SpecificationError(
+            f"A specification is text such as 'TRAIN: ASC + TT', not {type(text).__name__}."
+        )
     terms: list[Term] = []
     where: tuple[str, ...] | None = None
     for number, line in enumerate(text.split("\n"), 1):
