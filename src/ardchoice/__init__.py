@@ -35,6 +35,7 @@ from ardchoice.space import (
     Term,
     parse_specification,
     parse_term,
+    swissmetro_space,
 )
 
 __version__ = _version("ardchoice")
@@ -70,4 +71,5 @@ __all__ = [
     "read_long",
     "read_wide",
     "simulate_choices",
+    "swissmetro_space",
 ]

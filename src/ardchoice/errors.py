@@ -29,6 +29,8 @@ class DataError(ArdchoiceError):
         count = "1 problem" if len(errors) == 1 else f"{len(errors)} problems"
         lines = [f"The data have {count} that would make any model wrong:"]
         lines += [f"  {i}. {problem.message}" for i, problem in enumerate(errors, 1)]
+        if any(problem.rows for problem in errors):
+            lines.append("Rows are counted from 0, situations go by their own ids.")
         super().__init__("\n".join(lines))
 
 

@@ -19,6 +19,7 @@ from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.ard.trace import Progress, Report, Step
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import one_thread
@@ -30,6 +31,9 @@ Solver = Newton | Dsvi | DsviPaper
 
 LINE = 0.002
 """λ above which the paper keeps a term."""
+MODE_PASSES = 50
+MODE_TOLERANCE = 1e-7
+"""Move of a mean, in posterior standard deviations, that counts as none."""
 CONSTANT_COLUMN = 1e-12
 """A spread below this share of the mean is none: the column is left as it is."""
 
@@ -87,6 +91,11 @@ def fit_ard(
     -------
     ArdFit
     """
+    must_be_choice_data(data)
+    if not isinstance(space, SearchSpace):
+        raise ArdchoiceError(
+            f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
+        )
     solver, prior = solver or Newton(), prior or Prior()
     if not len(space):
         raise ArdchoiceError(
@@ -251,6 +260,8 @@ def _solve(
     report: Report,
     before: Quadratic | None,
 ) -> _Outcome:
+    if prior.fixed is not None:
+        return _by_mode(prior.fixed, likelihood, groups, report, before)
     if isinstance(solver, Newton):
         return _by_newton(solver, likelihood, groups, report, before)
     if isinstance(solver, Dsvi):
@@ -283,6 +294,43 @@ def _by_newton(
         run.reason,
         frozenset(),
         run.passes,
+    )
+
+
+def _by_mode(
+    fixed: float,
+    likelihood: LogitLikelihood,
+    groups: Groups,
+    report: Report,
+    before: Quadratic | None,
+) -> _Outcome:
+    """With λ given, only the posterior mode is to be found: Newton's method on a ridge."""
+    if not fixed > 0:
+        raise ArdchoiceError(f"A fixed prior variance must be above zero, not {fixed}.")
+    lam = np.full(groups.n, float(fixed))
+    mean, trace = np.zeros(len(groups.of)), []
+    for passes in range(1, MODE_PASSES + 1):
+        quadratic = expand(likelihood.sums(mean), mean)
+        if before is not None:
+            quadratic = quadratic + before
+        post = posterior(quadratic, groups, lam)
+        moved = float(np.max(np.abs(post.mean - mean) / np.sqrt(post.variance)))
+        mean = post.mean
+        trace.append(report(passes, MODE_PASSES, post.log_evidence, lam, groups.n))
+        if moved < MODE_TOLERANCE:
+            break
+    converged = moved < MODE_TOLERANCE
+    return _Outcome(
+        lam,
+        mean,
+        np.sqrt(post.variance),
+        quadratic,
+        post,
+        trace,
+        converged,
+        "the mode stands still" if converged else "the mode still moves",
+        frozenset(),
+        passes,
     )
 
 

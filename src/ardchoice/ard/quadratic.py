@@ -285,14 +285,34 @@ def coordinate_ascent(
         winner = int(better.argmax())
         if better[winner] <= worth:
             return EvidenceFit(lam, post, done, True)
-        came_or_left = (best[winner] > 0) != (lam[winner] > 0)
-        lam[winner] = best[winner]
-        post = posterior(quadratic, groups, lam)
+        came_or_left = bool(((best > 0) != (lam > 0))[better > 0.5 * better[winner]].any())
+        lam, post = _change(quadratic, groups, lam, post, best, better)
         if came_or_left:
             together = fixed_point(quadratic, groups, lam, TOGETHER, 1e-3)
             if together.post.log_evidence > post.log_evidence:
                 lam, post = together.lam, together.post
     return EvidenceFit(lam, post, rounds, False)
+
+
+def _change(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    post: Posterior,
+    best: Floats,
+    better: Floats,
+) -> tuple[Floats, Posterior]:
+    """The best change; or all that promise half as much, if together they keep that promise."""
+    winner = int(better.argmax())
+    several = better > 0.5 * better[winner]
+    if several.sum() > 1:
+        together = np.where(several, best, lam)
+        there = posterior(quadratic, groups, together)
+        if there.log_evidence >= post.log_evidence + better[winner]:
+            return together, there
+    alone = lam.copy()
+    alone[winner] = best[winner]
+    return alone, posterior(quadratic, groups, alone)
 
 
 def maximise_evidence(

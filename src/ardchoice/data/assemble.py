@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeVar
 
@@ -121,9 +121,16 @@ def _without_empty_levels(variable: Variable) -> Variable:
 
 def alternative_codes(alternatives: Mapping[str, object] | Sequence[object]) -> dict[str, str]:
     """Name -> label of its code in the table."""
-    if isinstance(alternatives, str):
+    if isinstance(alternatives, str) or not isinstance(alternatives, Iterable):
         raise ArdchoiceError("alternatives is a dict name -> code, or a list of names.")
     if isinstance(alternatives, Mapping):
+        if not any(isinstance(n, str) for n in alternatives) and all(
+            isinstance(c, str) for c in alternatives.values()
+        ):
+            raise ArdchoiceError(
+                "alternatives maps a name to its code, such as {'bus': 1, 'car': 2}; this looks "
+                "like code to name."
+            )
         pairs = [(label(name), label(code)) for name, code in alternatives.items()]
     else:
         pairs = [(label(code), label(code)) for code in alternatives]

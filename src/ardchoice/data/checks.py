@@ -189,7 +189,10 @@ def _attribute_problems(draft: Draft) -> Iterator[Problem]:
             bad = available & np.isnan(values)
             if bad.any():
                 what = f"{where} is missing although {name} is available"
-                do = f"{LEAVE_OUT} Missing is fine only where the alternative is unavailable."
+                do = (
+                    f"{LEAVE_OUT} Missing is fine where the alternative is unavailable: say so "
+                    "with availability=."
+                )
                 yield _problem(draft, "missing-attribute", bad, what, do)
             bad = available & np.isinf(values)
             if bad.any():

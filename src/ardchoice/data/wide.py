@@ -251,7 +251,10 @@ def _choice(
     choice: npt.NDArray[np.intp] = lookup[raw]
     unknown = first_few((repr(text) for text in labels if text not in position), 8)
     meaning = first_few((f"{code} = {name}" for name, code in codes.items()), 8)
-    do = f"The codes are: {meaning}. {LEAVE_OUT}"
+    do = (
+        f"The codes are: {meaning}. Add a code that is missing to alternatives=, mend these rows "
+        "or leave them out (drop_invalid=True does so)."
+    )
     said = f"The choice (column {column!r})"
     cases = {
         "missing-choice": (raw < 0, f"{said} is missing"),

@@ -13,6 +13,7 @@ import numpy.typing as npt
 from ardchoice.data import Attribute, ChoiceData, Covariate
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean, first_few
 from ardchoice.space import Linear, Term
+from ardchoice.space.terms import CONSTANT
 
 
 @dataclass(frozen=True)
@@ -184,6 +185,8 @@ def _attribute(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> A
         return None
     if term.what not in data.attributes:
         hint = did_you_mean(term.what, data.attributes)
+        if term.what.upper() == CONSTANT:
+            hint = f"A constant is written {CONSTANT}."
         if term.what in data.covariates:
             instead = Term(term.where, by=tuple(dict.fromkeys((term.what, *term.by))))
             hint = (

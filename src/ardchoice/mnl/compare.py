@@ -84,7 +84,7 @@ def compare(
         name: {label: getattr(result, field) for label, field in STATISTICS.items()}
         for name, result in results.items()
     }
-    frame = pd.DataFrame(columns)
+    frame = pd.DataFrame(columns, dtype=object)  # counts stay whole numbers
     if not estimates:
         return frame
     rows = list(dict.fromkeys(n for r in results.values() for n in r.names))

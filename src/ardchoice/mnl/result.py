@@ -12,6 +12,7 @@ import pandas as pd
 from scipy import stats
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Design, Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import one_pass
@@ -207,6 +208,7 @@ class MnlResult:
     def score(self, data: ChoiceData | None = None) -> Score:
         """Log-likelihood, accuracy and shares on any data with observed choices."""
         data = self.data if data is None else data
+        must_be_choice_data(data)
         choice, weights = data.chosen(), data.weights
         p = self.probabilities(data)
         # From utilities, not from log P: the probability of a hopeless choice rounds to zero.
@@ -237,7 +239,9 @@ class MnlResult:
         """Willingness to pay: how much cost a unit of the attribute is worth.
 
         The ratio of the mean marginal utilities of `attribute` and `cost` over the situations
-        where the alternative is available, with delta-method standard errors.
+        where the alternative is available, with delta-method standard errors. It is positive when
+        both please or both displease, as time and cost do: the value of saving time. For something
+        that pleases, such as quality, it is negative: minus what one would pay for it.
 
         Parameters
         ----------
@@ -254,7 +258,7 @@ class MnlResult:
         Returns
         -------
         DataFrame
-            alternative, segment, n, estimate, std_err, z, p, low, high.
+            alternative, segment, n, estimate, std_err, low, high.
         """
         found = whatif.willingness_to_pay(
             self.coefficients,
@@ -295,7 +299,7 @@ class MnlResult:
         -------
         DataFrame
             changed (whose attribute), alternative (whose demand), segment, n, estimate, std_err,
-            z, p, low, high.
+            low, high.
         """
         if cross is None:
             cross = len(self.encoding.alternatives) <= MOST_CROSS
@@ -320,7 +324,8 @@ class MnlResult:
         frame = estimates_frame(values, np.sqrt(np.maximum(variance, 0.0)), level)
         for position, key in enumerate(keys):
             frame.insert(position, key, [getattr(e, key) for e in found])
-        return frame
+        # The question is how large, not whether zero; and it prints in 80 columns.
+        return frame.drop(columns=["z", "p"])
 
 
 def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:

@@ -1,6 +1,7 @@
 """What could matter: transforms, terms and their grammar, specifications."""
 
 from ardchoice.space.grammar import parse_specification, parse_term
+from ardchoice.space.published import swissmetro_space
 from ardchoice.space.search import SearchSpace
 from ardchoice.space.specification import Specification
 from ardchoice.space.terms import Term
@@ -33,4 +34,5 @@ __all__ = [
     "Transform",
     "parse_specification",
     "parse_term",
+    "swissmetro_space",
 ]

@@ -15,7 +15,7 @@ Nothing a user writes is ever evaluated as code.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.space.specification import Specification
@@ -28,6 +28,15 @@ _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
 _BY = re.compile(r"[x×](?=[\s`])")
 _BLANK = re.compile(r"\s*")
 _COMMENT = re.compile(r"\s*(?:#.*)?", re.DOTALL)
+_INTERACT = ". To interact with a covariate write ' x ', as in 'TT x AGE'"
+_HINTS = {
+    "*": _INTERACT,
+    ":": _INTERACT,
+    "X": _INTERACT,
+    "^": ". Write square(v), or make a column of your own",
+    "-": ". Signs are estimated: write '+'",
+    "(": ". Transforms apply to attributes; transform a covariate before reading",
+}
 _UNESCAPE = {"n": "\n", "r": "\r", "t": "\t"}
 
 
@@ -81,8 +90,12 @@ def as_specification(spec: Specification | str | Iterable[Term | str]) -> Specif
         return spec
     if isinstance(spec, str):
         return parse_specification(spec)
+    if isinstance(spec, Mapping):
+        spec = [f"{place}: {content}" for place, content in spec.items()]
     given = list(spec) if isinstance(spec, Iterable) else [spec]
-    terms = [parse_term(t) if isinstance(t, str) else t for t in given]
+    terms: list[Term] = []
+    for one in given:
+        terms += parse_specification(one).terms if isinstance(one, str) else [one]
     for term in terms:
         if not isinstance(term, Term):
             raise SpecificationError(
@@ -153,7 +166,10 @@ class _Reader:
             while self.take("+"):
                 places = self.another("an alternative", places)
         if not self.take(":"):
-            raise self.error("expected ':' after the alternative, as in 'TRAIN: ASC + TT'")
+            raise self.error(
+                "expected ':' after the alternative, as in 'TRAIN: ASC + TT' (a name with spaces "
+                "or signs stands in back quotes)"
+            )
         return places
 
     def items(self, where: tuple[str, ...]) -> list[Term]:
@@ -161,8 +177,13 @@ class _Reader:
         while self.take("+"):
             terms.append(self.item(where))
         if not self.at_end():
-            raise self.error("expected '+', ' x ' or the end of the line")
+            raise self.error(f"expected '+', ' x ' or the end of the line{self._hint()}")
         return terms
+
+    def _hint(self) -> str:
+        """What was probably meant by the sign that stands here."""
+        sign = self.line[self.skip_blanks() : self.at + 1]
+        return _HINTS.get(sign, "")
 
     def item(self, where: tuple[str, ...]) -> Term:
         what, how = self.what()

@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.errors import ArdchoiceError, SpecificationError, TransformError, did_you_mean
 from ardchoice.space.grammar import parse_specification, parse_term
 from ardchoice.space.terms import Term
@@ -42,6 +43,8 @@ class SearchSpace:
         Covariates to interact with.
     base
         The alternative without a constant; the last unless told.
+    attributes
+        Attributes to consider; all of them unless told.
     depth
         How many covariates at once: 2 gives ``CO x GA x PURPOSE``.
     constants
@@ -78,6 +81,7 @@ class SearchSpace:
         by: Sequence[str] = (),
         base: str | None = None,
         *,
+        attributes: Sequence[str] | None = None,
         depth: int = 1,
         constants: bool = True,
         generic: bool | Sequence[str] = False,
@@ -87,6 +91,8 @@ class SearchSpace:
         remove: str | Iterable[str] = (),
         force: str | Iterable[str | Term] = (),
     ) -> None:
+        must_be_choice_data(data)
+        by = [by] if isinstance(by, str) else by
         self.base = data.alternatives[-1] if base is None else base
         self.alternatives = data.alternatives
         data.alternative(self.base)
@@ -99,11 +105,19 @@ class SearchSpace:
         if depth < 0:
             raise ArdchoiceError(f"depth counts the covariates of an interaction, not {depth}.")
         subsets = [c for k in range(min(depth, len(by)) + 1) for c in combinations(by, k)]
+        for name in attributes or ():
+            if name not in data.attributes:
+                raise SpecificationError(
+                    f"There is no attribute {name!r}. {did_you_mean(name, data.attributes)}"
+                )
+        considered = list(data.attributes if attributes is None else attributes)
         forms = _Forms(data, transforms)
         wanted: list[Term] = []
         for place in _places(data, specific):
-            wanted += _terms(forms, place, subsets, interact_classes, constants, self.base)
-        shared = list(data.attributes) if generic is True else list(generic or ())
+            if constants and place != self.base:
+                wanted += _interactions((place,), None, Linear(), subsets, interact_classes)
+            wanted += _terms(forms, place, considered, subsets, interact_classes)
+        shared = considered if generic is True else list(generic or ())
         wanted += _generic_terms(data, forms, shared, subsets, interact_classes)
         forced = tuple(dict.fromkeys(_given(force)))
         wanted = list(dict.fromkeys([*wanted, *_given(add), *forced]))
@@ -260,17 +274,14 @@ def _interactions(
 def _terms(
     forms: _Forms,
     place: str,
+    considered: list[str],
     subsets: list[tuple[str, ...]],
     interact_classes: bool,
-    constants: bool,
-    base: str,
 ) -> list[Term]:
-    """The candidates of one alternative."""
+    """The attributes of one alternative."""
     out: list[Term] = []
-    if constants and place != base:
-        out += _interactions((place,), None, Linear(), subsets, interact_classes)
     position = forms.data.alternatives.index(place)
-    for attribute in forms.data.attributes.values():
+    for attribute in (forms.data.attributes[name] for name in considered):
         if position in attribute.alternatives:
             for how in forms.of(attribute, place):
                 out += _interactions((place,), attribute.name, how, subsets, interact_classes)
@@ -310,7 +321,7 @@ class _Candidates:
         self.data = data
         self.n_columns: dict[Term, int] = {}
         self._bases: dict[object, tuple[int, str | None]] = {}
-        self._prints: dict[tuple[object, ...], list[tuple[Term, npt.NDArray[np.float64]]]] = {}
+        self._prints: dict[tuple[object, ...], list[Term]] = {}
         self._mark = np.random.default_rng(0).normal(size=len(data))
 
     def refuse(self, term: Term) -> str | None:
@@ -408,8 +419,17 @@ class _Candidates:
         mark = np.concatenate([self._mark[a] for a in available])
         # Candidates with the same print may be twins; only those are compared in full.
         key = (alternatives, len(columns), *np.round(np.abs(centred @ mark), 5))
-        for other, earlier in self._prints.setdefault(key, []):
+        for other in self._prints.setdefault(key, []):
+            earlier = self._standardised(other, alternatives)
             if np.all(np.abs((centred * earlier).sum(axis=1)) > 1 - SAME):
                 return other
-        self._prints[key].append((term.main, centred))
+        self._prints[key].append(term.main)
         return None
+
+    def _standardised(self, term: Term, alternatives: tuple[int, ...]) -> npt.NDArray[np.float64]:
+        """The columns of a form, made anew: few are ever compared, so none are kept."""
+        attribute = self.data.attributes[str(term.what)]
+        values = np.concatenate([attribute.of(j)[self.data.available[j]] for j in alternatives])
+        columns = term.how.apply(values, term.how.learn(values))
+        centred = columns - columns.mean(axis=1, keepdims=True)
+        return np.asarray(centred / np.sqrt((centred**2).sum(axis=1, keepdims=True)))

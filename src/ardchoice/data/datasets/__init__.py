@@ -3,17 +3,23 @@
 from __future__ import annotations
 
 import textwrap
+from dataclasses import replace
 from importlib.resources import as_file, files
 from typing import Literal
 
+import numpy as np
 import pandas as pd
 
-from ardchoice.data.choices import ChoiceData
+from ardchoice.data.choices import Attribute, ChoiceData
 from ardchoice.data.datasets.published import SPECIFICATIONS
 from ardchoice.data.recode import Categorical
 from ardchoice.data.wide import read_wide
 from ardchoice.errors import ArdchoiceError, did_you_mean
 
+NOISE = "noise_"
+"""How the names of noise attributes begin."""
+LARGE_SPACE = {"TRAIN": 227, "SM": 217, "CAR": 158}
+"""Columns of the large space of the paper, by alternative."""
 COMMUTING, SHOPPING, LEISURE = "1", "2", "3"
 
 
@@ -29,6 +35,9 @@ def swissmetro() -> pd.DataFrame:
 
 def swissmetro_choices(
     version: Literal["semi-artificial", "real"] = "semi-artificial",
+    *,
+    noise_to: int | None = None,
+    seed: int = 0,
 ) -> ChoiceData:
     """Swissmetro as prepared by Rodrigues, Ortelli, Bierlaire and Pereira.
 
@@ -39,6 +48,11 @@ def swissmetro_choices(
         units as recorded. ``"real"``: also without purpose 9 (10,692 rows, 1,188 persons); TT and
         HE in hours, CO in hundreds of francs, purpose in three groups (1 commuting, 2 shopping,
         3 leisure).
+    noise_to
+        Add standard Gaussian noise attributes until the large space and they have this many
+        columns for every alternative: 1000 makes the extreme space of the paper.
+    seed
+        Of the noise.
 
     Returns
     -------
@@ -60,7 +74,7 @@ def swissmetro_choices(
                 raw[f"{mode}_HE"] = raw[f"{mode}_HE"] / 60
         merge = {COMMUTING: [1, 3, 5, 7], SHOPPING: [2, 6], LEISURE: [4, 8]}
         purpose = Categorical(merge=merge)
-    return read_wide(
+    data = read_wide(
         raw,
         alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
         choice="CHOICE",
@@ -80,6 +94,18 @@ def swissmetro_choices(
         availability="{alt}_AV",
         person="ID",
     )
+    return data if noise_to is None else _with_noise(data, noise_to, seed)
+
+
+def _with_noise(data: ChoiceData, columns: int, seed: int) -> ChoiceData:
+    rng = np.random.default_rng(seed)
+    attributes = dict(data.attributes)
+    for j, name in enumerate(data.alternatives):
+        for k in range(columns - LARGE_SPACE[name]):
+            values = rng.standard_normal((1, len(data)))
+            noise = f"{NOISE}{name}{k + 1}"
+            attributes[noise] = Attribute(noise, (j,), values)
+    return replace(data, attributes=attributes)
 
 
 def swissmetro_specification(name: str) -> str:

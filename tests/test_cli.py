@@ -1,0 +1,28 @@
+"""The command line, as a user meets it."""
+
+import subprocess
+import sys
+
+from click.testing import CliRunner
+
+from ardchoice.cli import cli
+
+
+def test_the_demo_estimates_r6_within_eighty_columns() -> None:
+    result = CliRunner().invoke(cli, ["demo"])
+    assert result.exit_code == 0
+    assert "-7,645.951" in result.output
+    assert "value of time" in result.output
+    assert max(map(len, result.output.splitlines())) <= 80
+
+
+def test_wrong_usage_ends_with_two_and_no_traceback() -> None:
+    command = [sys.executable, "-c", "from ardchoice.cli import main; main()", "dmeo"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+    assert "dmeo" in done.stderr
+
+
+def test_the_version_is_told() -> None:
+    assert "0.1" in CliRunner().invoke(cli, ["--version"]).output
