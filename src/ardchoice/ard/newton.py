@@ -37,7 +37,7 @@ WORTH = 1e-6
 """Log evidence by which another start must be better."""
 EXACT = 1e-9
 """Relative change of λ at which the fixed point is left."""
-SETTLED = 1e-6
+SETTLED = 1e-4
 """Largest move of a mean between passes, in standard deviations, that counts as none."""
 HALVINGS = 30
 SLACK = 1e-3

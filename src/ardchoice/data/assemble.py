@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
 import numpy as np
@@ -225,6 +225,44 @@ def read_numbers(
     coded = recode(series, Numeric())
     found += refusals(what, series, coded, place)
     return coded.values
+
+
+@dataclass(frozen=True, eq=False)
+class People:
+    """What a table says of those who choose: covariates, ids, weights, and whence each came."""
+
+    covariates: dict[str, Covariate]
+    person: npt.NDArray[np.intp] | None
+    weight: npt.NDArray[np.float64] | None
+    columns: dict[str, str]
+
+
+def read_people(
+    source: Table,
+    roles: Mapping[str, str | Role | None],
+    person: str | None,
+    weight: str | None,
+    once: Callable[[Series, str], Series],
+    place: Place,
+    like: ChoiceData | None,
+    found: list[Problem],
+) -> People:
+    """Covariates, person ids and weights; `once` makes one value per situation of a column."""
+    covariates: dict[str, Covariate] = {}
+    columns: dict[str, str] = {}
+    for name, role in roles.items():
+        kind = as_role(role, name)
+        series = must_have(source, str(column_of(role, name)), f"covariate {name}")
+        columns[name] = series.name
+        one = once(series, f"Covariate {name}")
+        covariates[name] = read_covariate(name, one, kind, like, place, found)
+    persons = weights = None
+    if person is not None:
+        persons = person_codes(once(must_have(source, person, "person"), "The person id"))
+    if weight is not None:
+        series = once(must_have(source, weight, "weight"), "The weight")
+        weights = read_numbers("The weight", series, place, found)
+    return People(covariates, persons, weights, columns)
 
 
 def must_have(table: Table, column: str, role: str) -> Series:

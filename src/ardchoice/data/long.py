@@ -18,9 +18,8 @@ from ardchoice.data.assemble import (
     covariate_roles,
     finish,
     must_have,
-    person_codes,
-    read_covariate,
     read_numbers,
+    read_people,
     refusals,
     refuse_clashes,
 )
@@ -144,29 +143,25 @@ def read_long(
         attribute = _attribute(name, series, kind, layout, like, found)
         if attribute is not None:
             read_attributes[name] = attribute
-    read_covariates = {}
-    for name, role in roles.items():
-        kind = as_role(role, name)
-        series = must_have(source, str(column_of(role, name)), f"covariate {name}")
-        columns[name, ""] = series.name
-        one = _per_situation(series, f"Covariate {name}", layout, found)
-        read_covariates[name] = read_covariate(name, one, kind, like, layout.once, found)
-    persons = weights = None
-    if person is not None:
-        series = must_have(source, person, "person")
-        persons = person_codes(_per_situation(series, "The person id", layout, found))
-    if weight is not None:
-        series = must_have(source, weight, "weight")
-        one = _per_situation(series, "The weight", layout, found)
-        weights = read_numbers("The weight", one, layout.once, found)
+    people = read_people(
+        source,
+        roles,
+        person,
+        weight,
+        lambda series, what: _per_situation(series, what, layout, found),
+        layout.once,
+        like,
+        found,
+    )
+    columns |= {(name, ""): column for name, column in people.columns.items()}
     draft = Draft(
         alternatives=layout.alternatives,
         available=layout.spread(np.ones(len(source), dtype=bool), False),
         choice=None if chosen is None else _choice(source, chosen, layout, found),
         attributes=read_attributes,
-        covariates=read_covariates,
-        person=persons,
-        weight=weights,
+        covariates=people.covariates,
+        person=people.person,
+        weight=people.weight,
         situation=layout.names,
         unit="situation",
         columns=columns,

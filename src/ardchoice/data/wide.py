@@ -17,14 +17,13 @@ from ardchoice.data.assemble import (
     covariate_roles,
     finish,
     must_have,
-    person_codes,
-    read_covariate,
     read_numbers,
+    read_people,
     refusals,
     refuse_clashes,
 )
 from ardchoice.data.checks import AVAILABILITY, LEAVE_OUT, Draft, Place
-from ardchoice.data.choices import Attribute, ChoiceData, Covariate
+from ardchoice.data.choices import Attribute, ChoiceData
 from ardchoice.data.recode import (
     Categorical,
     Cut,
@@ -113,23 +112,16 @@ def read_wide(
         read_attributes[name] = _attribute(
             source, name, where, available, names, kind, like, place, found
         )
-    read_covariates: dict[str, Covariate] = {}
-    for name, role in roles.items():
-        kind = as_role(role, name)
-        series = must_have(source, str(column_of(role, name)), f"covariate {name}")
-        columns[name, ""] = series.name
-        read_covariates[name] = read_covariate(name, series, kind, like, place, found)
-    weights = None
-    if weight is not None:
-        weights = read_numbers("The weight", must_have(source, weight, "weight"), place, found)
+    people = read_people(source, roles, person, weight, lambda s, _: s, place, like, found)
+    columns |= {(name, ""): column for name, column in people.columns.items()}
     draft = Draft(
         alternatives=names,
         available=available,
         choice=None if choice is None else _choice(source, choice, codes, place, found),
         attributes=read_attributes,
-        covariates=read_covariates,
-        person=None if person is None else person_codes(must_have(source, person, "person")),
-        weight=weights,
+        covariates=people.covariates,
+        person=people.person,
+        weight=people.weight,
         situation=rows,
         unit="row",
         columns=columns,
