@@ -189,3 +189,26 @@ def test_too_few_iterations_are_said_not_hidden() -> None:
         )
     assert not result.converged
     assert "DID NOT CONVERGE" in result.summary()
+
+
+def test_separation_may_be_allowed_and_choices_drawn_from_its_limit() -> None:
+    # Nobody whose purpose is 9 chose the car, so its cost runs away; probabilities do not.
+    data = ac.datasets.swissmetro_choices()
+    specification = ac.datasets.swissmetro_specification("S4")
+    with pytest.raises(ac.SeparationError, match="'CAR: CO' to minus infinity"):
+        ac.fit_mnl(data, specification)
+    result = ac.fit_mnl(data, specification, separation="allow")
+    assert result.converged
+    drawn = ac.simulate_choices(data, specification, seed=0)
+    nine = data.covariates["PURPOSE"].values == 8
+    assert (drawn.choice[nine] != 2).all()
+    assert result.probabilities()[2, nine].max() < 1e-6
+
+
+@pytest.mark.parametrize("name", [f"S{i}" for i in range(1, 10)])
+def test_choices_can_be_drawn_from_every_published_specification(name: str) -> None:
+    data = ac.datasets.swissmetro_choices()
+    drawn = ac.simulate_choices(data, ac.datasets.swissmetro_specification(name), seed=1)
+    # With constants and so many rows, drawn shares are the observed ones up to chance.
+    error = 4 * np.sqrt(data.shares() * (1 - data.shares()) / len(data))
+    assert ((drawn.shares() - data.shares()).abs() < error).all()

@@ -230,10 +230,11 @@ class _Inner:
         """Over all candidates: single changes from here; the first time, other starts as well."""
         if self.solver.posterior == "diagonal":
             return self._field(quadratic, self.groups, lam, mean, sweeps=LATE_ROUNDS)
-        starts = [np.full(self.groups.n, self.solver.start), np.zeros(self.groups.n)]
         fits = [coordinate_ascent(quadratic, self.groups, lam)]
         if first:
-            fits += [maximise_evidence(quadratic, self.groups, [s], tolerance=1e-3) for s in starts]
+            # From nothing, too: the other end of where a search can start.
+            empty = np.zeros(self.groups.n)
+            fits.append(maximise_evidence(quadratic, self.groups, [empty], tolerance=1e-3))
         # The present state unless another is clearly better: ties must not go back and forth.
         best = max(fits, key=lambda fit: fit.post.log_evidence)
         if best.post.log_evidence < fits[0].post.log_evidence + WORTH:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from typing import Literal
 
 import numpy as np
 
@@ -27,6 +28,7 @@ def fit_mnl(
     spec: Specification | str | Iterable[Term | str],
     *,
     max_iterations: int = 100,
+    separation: Literal["refuse", "allow"] = "refuse",
 ) -> MnlResult:
     """Estimate a multinomial logit.
 
@@ -38,6 +40,10 @@ def fit_mnl(
         A specification, its text in the grammar, or a list of terms.
     max_iterations
         Most Newton steps; six or seven are usual.
+    separation
+        What to do when an estimate runs to infinity. ``"allow"`` stops far out instead of raising:
+        the log-likelihood and the probabilities are as good as at the limit, the coefficients
+        concerned and their standard errors mean nothing.
 
     Returns
     -------
@@ -54,10 +60,12 @@ def fit_mnl(
     """
     must_be_choice_data(data)
     with one_thread():
-        return _fit(data, as_specification(spec), max_iterations)
+        return _fit(data, as_specification(spec), max_iterations, separation)
 
 
-def _fit(data: ChoiceData, specification: Specification, max_iterations: int) -> MnlResult:
+def _fit(
+    data: ChoiceData, specification: Specification, max_iterations: int, separation: str
+) -> MnlResult:
     # 1 · Terms meet data; a weight of zero is as good as no row.
     if data.weight is not None and not data.weight.all():
         data = data.take(data.weight > 0)
@@ -78,7 +86,8 @@ def _fit(data: ChoiceData, specification: Specification, max_iterations: int) ->
         # In units of a situation of average weight: all weights halved change nothing.
         tolerance=TOLERANCE * float(data.weights.mean()),
     )
-    check_separation(fit, first.curvature, design, blocks)
+    if separation != "allow":
+        check_separation(fit, first.curvature, design, blocks)
     if not fit.converged:
         warnings.warn(
             f"Estimation stopped after {fit.iterations} steps with {fit.decrement:.3g} of "

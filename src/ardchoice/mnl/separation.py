@@ -77,7 +77,7 @@ def _explain(direction: Floats, size: Floats, design: Design, blocks: Iterable[B
         f"The likelihood has no finite maximum: {', '.join(names[:SHOWN])}{more}. In the {rows} "
         "comparisons this concerns, the alternative it speaks for was always chosen (or the one "
         "it speaks against never). Merge the level with another, pool rare levels, or leave the "
-        "term out."
+        "term out; separation='allow' estimates all the same."
     )
 
 

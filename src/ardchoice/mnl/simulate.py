@@ -35,6 +35,7 @@ def simulate_choices(
     ChoiceData
         The same situations with the drawn choices.
     """
-    result = spec if isinstance(spec, MnlResult) else fit_mnl(data, spec)
+    # Probabilities have a limit even where a coefficient has none.
+    result = spec if isinstance(spec, MnlResult) else fit_mnl(data, spec, separation="allow")
     p = probabilities(result.coefficients, result.encoding, data)
     return data.with_choice(draw_choices(p, np.random.default_rng(seed)))
