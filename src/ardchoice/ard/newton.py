@@ -33,6 +33,10 @@ Floats = npt.NDArray[np.float64]
 EARLY_ROUNDS = (5, 10, 20)
 """Fixed-point rounds after the first passes: λ need not be exact on a quadratic that will move."""
 LATE_ROUNDS = 500
+MANY = 300
+"""Columns in play from which a single change is dear."""
+FINE, COARSE = 1e-7, 1e-4
+"""Gain in log evidence worth a change of one λ, with few columns in play and with many."""
 WORTH = 1e-6
 """Log evidence by which another start must be better."""
 EXACT = 1e-9
@@ -221,7 +225,8 @@ class _Inner:
             return self._field(quadratic, groups, lam, mean, sweeps=LATE_ROUNDS)
         # As exact as this quadratic is worth: it will move by about as much as the last did.
         tolerance = float(np.clip(1e-4 * moved, EXACT, 1e-3))
-        fit = maximise_evidence(quadratic, groups, [lam], tolerance=tolerance)
+        worth = FINE if len(quadratic.b) <= MANY else COARSE
+        fit = maximise_evidence(quadratic, groups, [lam], tolerance=tolerance, worth=worth)
         return fit.lam, fit.post.mean
 
     def revise(

@@ -25,6 +25,8 @@ Floats = npt.NDArray[np.float64]
 RIDGE_ROUNDS = 60
 """Fixed-point rounds from a ridge: enough for most groups to leave; single changes do the rest."""
 POLISH_ROUNDS = 500
+POLISH_WORK = 1e9
+"""Columns in play cubed, times rounds, that a polishing may cost."""
 TOGETHER = 10
 """Fixed-point rounds after a group came or left."""
 SMALLEST = 1e-10
@@ -147,7 +149,9 @@ class Leverage:
         return np.asarray(each.sum(axis=1))
 
 
-def leverage(quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior) -> Leverage:
+def leverage(
+    quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior, *, outside: bool = True
+) -> Leverage:
     """S_t and q_t of every group with that group left out, all others as they are.
 
     In play, from the posterior: S = Σ_tt⁻¹ - I/λ and q = Σ_tt⁻¹ μ_t. Out of play, from the
@@ -157,27 +161,29 @@ def leverage(quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior)
     ----------
     quadratic, groups, lam, post
         The state.
+    outside
+        Whether groups out of play are wanted; they are left at zero otherwise.
     """
     width = int(groups.sizes.max(initial=1))
     s, q = np.zeros((groups.n, width)), np.zeros((groups.n, width))
     place = np.full(len(quadratic.b), -1)
     place[post.columns] = np.arange(len(post.columns))
-    cross = quadratic.curvature[:, post.columns]
-    rest = quadratic.b - cross @ post.mean[post.columns]
+    cross = quadratic.curvature[:, post.columns] if outside else np.empty((0, 0))
+    rest = quadratic.b - cross @ post.mean[post.columns] if outside else quadratic.b
     for size, members in groups.by_size.items():
-        inside, outside = members[lam[members] > 0], members[lam[members] == 0]
+        inside, out = members[lam[members] > 0], members[lam[members] == 0]
         if len(inside):
             at = groups.matrix(inside)
             block = np.linalg.inv(post.cov[place[at][:, :, None], place[at][:, None, :]])
             gradient = np.einsum("gij,gj->gi", block, post.mean[at])
             block -= np.eye(size) / lam[inside][:, None, None]
             _rotate(s, q, inside, block, gradient)
-        if len(outside):
-            at = groups.matrix(outside)
+        if len(out) and outside:
+            at = groups.matrix(out)
             mine = cross[at]
             block = quadratic.curvature[at[:, :, None], at[:, None, :]]
             block = block - (mine @ post.cov) @ np.swapaxes(mine, 1, 2)
-            _rotate(s, q, outside, block, rest[at])
+            _rotate(s, q, out, block, rest[at])
     return Leverage(s, q)
 
 
@@ -252,6 +258,31 @@ def fixed_point(
     return EvidenceFit(lam, post, done, change < tolerance)
 
 
+def polish(
+    quadratic: Quadratic, groups: Groups, lam: Floats, rounds: int, tolerance: float
+) -> EvidenceFit:
+    """Every λ in play to its own optimum given the others, all at once, while that helps.
+
+    Where it does not, because two of them pull at the same thing, a round of the fixed point.
+    """
+    post = posterior(quadratic, groups, lam)
+    change, done = np.inf, 0
+    for done in range(1, rounds + 1):  # noqa: B007
+        on = lam > 0
+        lever = leverage(quadratic, groups, lam, post, outside=False)
+        new = np.where(on, best_lambda(lever.s, lever.q), 0.0)
+        new[new < SMALLEST] = 0.0
+        there = posterior(quadratic, groups, new)
+        if there.log_evidence < post.log_evidence:
+            step = fixed_point(quadratic, groups, lam, 1)
+            new, there = step.lam, step.post
+        change = float(np.max(np.abs(new - lam)[on] / lam[on], initial=0.0))
+        lam, post = new, there
+        if change < tolerance:
+            break
+    return EvidenceFit(lam, post, done, change < tolerance)
+
+
 def coordinate_ascent(
     quadratic: Quadratic,
     groups: Groups,
@@ -282,6 +313,8 @@ def coordinate_ascent(
         best = best_lambda(lever.s, lever.q)
         best[best < SMALLEST] = 0.0
         better = gain(best, lever.s, lever.q) - gain(lam, lever.s, lever.q)
+        # Leaving is worth any gain: a λ on its way to zero would take for ever to get there.
+        better[(best == 0) & (lam > 0) & (better >= 0)] += worth
         winner = int(better.argmax())
         if better[winner] <= worth:
             return EvidenceFit(lam, post, done, True)
@@ -316,7 +349,12 @@ def _change(
 
 
 def maximise_evidence(
-    quadratic: Quadratic, groups: Groups, starts: Iterable[Floats], *, tolerance: float = 1e-10
+    quadratic: Quadratic,
+    groups: Groups,
+    starts: Iterable[Floats],
+    *,
+    tolerance: float = 1e-10,
+    worth: float = 1e-7,
 ) -> EvidenceFit:
     """Fixed point, then single changes until none helps; the best start wins and is polished.
 
@@ -327,11 +365,15 @@ def maximise_evidence(
         λ to start from; shape (G,) each.
     tolerance
         Relative change of λ at which the polishing ends.
+    worth
+        Smallest gain in log evidence worth a single change.
     """
     fits = []
     for lam in starts:
         start = fixed_point(quadratic, groups, lam, RIDGE_ROUNDS, 1e-3).lam if lam.any() else lam
-        fits.append(coordinate_ascent(quadratic, groups, start))
+        fits.append(coordinate_ascent(quadratic, groups, start, worth=worth))
     best = max(fits, key=lambda fit: fit.post.log_evidence)
-    fit = fixed_point(quadratic, groups, best.lam, POLISH_ROUNDS, tolerance)
+    # Hundreds of columns in play make a round dear; the next pass goes on from here.
+    rounds = int(np.clip(POLISH_WORK / max(len(best.post.columns), 1) ** 3, 20, POLISH_ROUNDS))
+    fit = polish(quadratic, groups, best.lam, rounds, tolerance)
     return EvidenceFit(fit.lam, fit.post, best.rounds + fit.rounds, best.settled and fit.settled)
