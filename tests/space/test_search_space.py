@@ -169,3 +169,26 @@ def test_the_space_prints_its_size(data: ac.ChoiceData) -> None:
     assert "252" in text
     assert "2^72" in text
     assert max(map(len, text.splitlines())) <= 80
+
+
+def test_an_interaction_that_repeats_its_main_term_is_left_out() -> None:
+    rng = np.random.default_rng(1)
+    pays = np.arange(200) % 2
+    table = pd.DataFrame(
+        {
+            "pick": rng.integers(1, 3, 200),
+            "fare_a": rng.uniform(1, 2, 200) * pays,
+            "fare_b": rng.uniform(1, 2, 200),
+            "pass": np.where(pays, "no", "yes"),
+        }
+    )
+    data = ac.read_wide(
+        table,
+        alternatives={"a": 1, "b": 2},
+        choice="pick",
+        attributes={"fare": "fare_{alt}"},
+        covariates={"pass": ac.Categorical(reference="yes")},
+    )
+    space = ac.SearchSpace(data, by=["pass"])
+    assert space.dropped[ac.parse_term("a: fare x pass")] == "the same as 'a: fare'"
+    assert "b: fare x pass" in map(str, space.terms)

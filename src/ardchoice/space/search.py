@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import fnmatchcase
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.data import Attribute, ChoiceData
 from ardchoice.data.choices import must_be_choice_data
-from ardchoice.errors import ArdchoiceError, SpecificationError, TransformError, did_you_mean
+from ardchoice.errors import ArdchoiceError, SpecificationError, did_you_mean
+from ardchoice.space.candidates import Candidates
 from ardchoice.space.grammar import parse_specification, parse_term
 from ardchoice.space.terms import Term
 from ardchoice.space.transforms import TRANSFORMS, Linear, Transform
@@ -21,8 +20,6 @@ from ardchoice.text import table
 
 Transforms = Sequence[str | Transform]
 
-SAME = 1e-10
-"""Two candidates whose correlation is closer to one than this are the same candidate."""
 _CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
 
 
@@ -122,7 +119,7 @@ class SearchSpace:
         forced = tuple(dict.fromkeys(_given(force)))
         wanted = list(dict.fromkeys([*wanted, *_given(add), *forced]))
         patterns = [remove] if isinstance(remove, str) else list(remove)
-        candidates = _Candidates(data)
+        candidates = Candidates(data)
         self.dropped: dict[Term, str] = {}
         kept: list[Term] = []
         for term in wanted:
@@ -312,124 +309,3 @@ def _given(terms: str | Iterable[str | Term]) -> list[Term]:
     return [
         t for g in terms for t in ([g] if isinstance(g, Term) else parse_specification(g).terms)
     ]
-
-
-class _Candidates:
-    """Whether a term can be estimated at all, and how many columns it has."""
-
-    def __init__(self, data: ChoiceData) -> None:
-        self.data = data
-        self.n_columns: dict[Term, int] = {}
-        self._bases: dict[object, tuple[int, str | None]] = {}
-        self._prints: dict[tuple[object, ...], list[Term]] = {}
-        self._mark = np.random.default_rng(0).normal(size=len(data))
-
-    def refuse(self, term: Term) -> str | None:
-        """Why the term cannot be, or None."""
-        alternatives = self._alternatives(term)
-        key = (term.what, term.how, alternatives)
-        if key not in self._bases:
-            self._bases[key] = self._base(term, alternatives)
-        columns, reason = self._bases[key]
-        if reason is not None:
-            return reason
-        levels = []
-        for name in term.by:
-            if name not in self.data.covariates:
-                raise SpecificationError(
-                    f"'{term}': there is no covariate {name!r}. "
-                    f"{did_you_mean(name, self.data.covariates)}"
-                )
-            covariate = self.data.covariates[name]
-            if covariate.levels is not None:
-                levels.append(covariate)
-                columns *= len(covariate.levels) - 1
-        self.n_columns[term] = columns
-        if columns == 0:
-            return "a covariate has one level only"
-        seen = np.asarray(self.data.available[list(alternatives)].any(axis=0))
-        return self._empty_cell(levels, seen)
-
-    def _empty_cell(self, covariates: list[Covariate], seen: npt.NDArray[np.bool_]) -> str | None:
-        """A combination of levels, none the reference, that no situation has; None without."""
-        if not covariates:
-            return None
-        levels = [c.levels or () for c in covariates]
-        shape = tuple(len(names) for names in levels)
-        code = np.ravel_multi_index([c.values[seen] for c in covariates], shape)
-        counts = np.bincount(code, minlength=math.prod(shape)).reshape(shape)
-        for cell in np.argwhere(counts == 0):
-            if all(i != c.reference for i, c in zip(cell, covariates, strict=True)):
-                named = (
-                    f"{c.name}={names[i]}"
-                    for c, names, i in zip(covariates, levels, cell, strict=True)
-                )
-                return f"no situation with {', '.join(named)}"
-        return None
-
-    def _alternatives(self, term: Term) -> tuple[int, ...]:
-        if term.where:
-            return tuple(sorted(self.data.alternative(name) for name in term.where))
-        if term.what is not None and term.what in self.data.attributes:
-            return self.data.attributes[term.what].alternatives
-        return tuple(range(len(self.data.alternatives)))
-
-    def _base(self, term: Term, alternatives: tuple[int, ...]) -> tuple[int, str | None]:
-        """Columns of the term without its interactions, and why it cannot be, or None."""
-        if term.what is None:
-            return 1, None
-        if term.what not in self.data.attributes:
-            raise SpecificationError(
-                f"'{term}': there is no attribute {term.what!r}. "
-                f"{did_you_mean(term.what, self.data.attributes)}"
-            )
-        attribute = self.data.attributes[term.what]
-        if not set(alternatives) <= set(attribute.alternatives):
-            return 0, f"not every alternative has {term.what}"
-        available = [self.data.available[j] for j in alternatives]
-        values = np.concatenate(
-            [attribute.of(j)[a] for j, a in zip(alternatives, available, strict=True)]
-        )
-        if len(np.unique(values)) < 2:
-            return 0, "it never varies where available"
-        if attribute.levels is not None:
-            return len(attribute.levels) - 1, None
-        try:
-            parameters = term.how.learn(values)
-            term.how.check(values, parameters)
-        except TransformError as error:
-            return 0, str(error).rstrip(".")
-        columns = term.how.apply(values, parameters)
-        twin = self._twin(term, alternatives, columns, available)
-        return len(columns), None if twin is None else f"the same as '{twin}'"
-
-    def _twin(
-        self,
-        term: Term,
-        alternatives: tuple[int, ...],
-        columns: npt.NDArray[np.float64],
-        available: list[npt.NDArray[np.bool_]],
-    ) -> Term | None:
-        """An earlier form with the same columns up to scale and shift."""
-        centred = columns - columns.mean(axis=1, keepdims=True)
-        size = np.sqrt((centred**2).sum(axis=1, keepdims=True))
-        if (size == 0).any():
-            return None
-        centred /= size
-        mark = np.concatenate([self._mark[a] for a in available])
-        # Candidates with the same print may be twins; only those are compared in full.
-        key = (alternatives, len(columns), *np.round(np.abs(centred @ mark), 5))
-        for other in self._prints.setdefault(key, []):
-            earlier = self._standardised(other, alternatives)
-            if np.all(np.abs((centred * earlier).sum(axis=1)) > 1 - SAME):
-                return other
-        self._prints[key].append(term.main)
-        return None
-
-    def _standardised(self, term: Term, alternatives: tuple[int, ...]) -> npt.NDArray[np.float64]:
-        """The columns of a form, made anew: few are ever compared, so none are kept."""
-        attribute = self.data.attributes[str(term.what)]
-        values = np.concatenate([attribute.of(j)[self.data.available[j]] for j in alternatives])
-        columns = term.how.apply(values, term.how.learn(values))
-        centred = columns - columns.mean(axis=1, keepdims=True)
-        return np.asarray(centred / np.sqrt((centred**2).sum(axis=1, keepdims=True)))

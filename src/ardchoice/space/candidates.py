@@ -1,0 +1,178 @@
+"""Which candidates cannot be: values outside a transform, no variation, empty cells, twins."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.data import ChoiceData, Covariate
+from ardchoice.errors import SpecificationError, TransformError, did_you_mean
+from ardchoice.space.terms import Term
+
+Floats = npt.NDArray[np.float64]
+
+SAME = 1e-10
+"""Two candidates whose correlation is closer to one than this are the same candidate."""
+TINY = 1e-12
+"""A column shorter than this, once centred, does not vary."""
+SAMPLE = 20_000
+"""Rows on which candidates are compared at first."""
+
+
+@dataclass(frozen=True)
+class _Base:
+    """A form without interactions: its columns, why it cannot be (or None), what it learned."""
+
+    columns: int
+    reason: str | None = None
+    parameters: tuple[float, ...] = ()
+
+
+class Candidates:
+    """Whether a term can be estimated at all, and how many columns it has."""
+
+    def __init__(self, data: ChoiceData) -> None:
+        self.data = data
+        self.n_columns: dict[Term, int] = {}
+        self._bases: dict[object, _Base] = {}
+        self._prints: dict[tuple[object, ...], list[Term]] = {}
+        self._sample = slice(None, None, max(1, len(data) // SAMPLE))
+
+    def refuse(self, term: Term) -> str | None:
+        """Why the term cannot be, or None."""
+        alternatives = self._alternatives(term)
+        key = (term.what, term.how, alternatives)
+        if key not in self._bases:
+            self._bases[key] = self._base(term, alternatives)
+        base = self._bases[key]
+        if base.reason is not None:
+            return base.reason
+        columns = base.columns
+        levels = []
+        for name in term.by:
+            if name not in self.data.covariates:
+                raise SpecificationError(
+                    f"'{term}': there is no covariate {name!r}. "
+                    f"{did_you_mean(name, self.data.covariates)}"
+                )
+            covariate = self.data.covariates[name]
+            if covariate.levels is not None:
+                levels.append(covariate)
+                columns *= len(covariate.levels) - 1
+        self.n_columns[term] = columns
+        if columns == 0:
+            return "a covariate has one level only"
+        seen = np.asarray(self.data.available[list(alternatives)].any(axis=0))
+        reason = self._empty_cell(levels, seen)
+        if reason is not None:
+            return reason
+        twin = self._twin(term, alternatives)
+        return None if twin is None else f"the same as '{twin}'"
+
+    def _empty_cell(self, covariates: list[Covariate], seen: npt.NDArray[np.bool_]) -> str | None:
+        """A combination of levels, none the reference, that no situation has; None without."""
+        if not covariates:
+            return None
+        levels = [c.levels or () for c in covariates]
+        shape = tuple(len(names) for names in levels)
+        code = np.ravel_multi_index([c.values[seen] for c in covariates], shape)
+        counts = np.bincount(code, minlength=math.prod(shape)).reshape(shape)
+        for cell in np.argwhere(counts == 0):
+            if all(i != c.reference for i, c in zip(cell, covariates, strict=True)):
+                named = (
+                    f"{c.name}={names[i]}"
+                    for c, names, i in zip(covariates, levels, cell, strict=True)
+                )
+                return f"no situation with {', '.join(named)}"
+        return None
+
+    def _alternatives(self, term: Term) -> tuple[int, ...]:
+        if term.where:
+            return tuple(sorted(self.data.alternative(name) for name in term.where))
+        if term.what is not None and term.what in self.data.attributes:
+            return self.data.attributes[term.what].alternatives
+        return tuple(range(len(self.data.alternatives)))
+
+    def _base(self, term: Term, alternatives: tuple[int, ...]) -> _Base:
+        """The term without its interactions."""
+        if term.what is None:
+            return _Base(1)
+        if term.what not in self.data.attributes:
+            raise SpecificationError(
+                f"'{term}': there is no attribute {term.what!r}. "
+                f"{did_you_mean(term.what, self.data.attributes)}"
+            )
+        attribute = self.data.attributes[term.what]
+        if not set(alternatives) <= set(attribute.alternatives):
+            return _Base(0, f"not every alternative has {term.what}")
+        values = np.concatenate([attribute.of(j)[self.data.available[j]] for j in alternatives])
+        if len(np.unique(values)) < 2:
+            return _Base(0, "it never varies where available")
+        if attribute.levels is not None:
+            return _Base(len(attribute.levels) - 1)
+        try:
+            parameters = term.how.learn(values)
+            term.how.check(values, parameters)
+        except TransformError as error:
+            return _Base(0, str(error).rstrip("."))
+        return _Base(len(term.how.labels(parameters)), None, parameters)
+
+    def _twin(self, term: Term, alternatives: tuple[int, ...]) -> Term | None:
+        """An earlier candidate with the same columns up to scale and shift."""
+        some = self._standardised(term, alternatives, self._sample)
+        if some is None:
+            return None
+        # Candidates with the same print on some rows may be twins; only those are compared in full.
+        mark = np.random.default_rng(0).standard_normal(some.shape[1])
+        key = (alternatives, len(some), *np.round(np.abs(some @ mark), 5))
+        earlier = self._prints.setdefault(key, [])
+        for other in earlier:
+            here = self._standardised(term, alternatives, slice(None))
+            there = self._standardised(other, alternatives, slice(None))
+            if here is not None and there is not None:
+                alike = np.abs(np.einsum("kn,kn->k", here, there))
+                if (alike > 1 - SAME).all():
+                    return other
+        earlier.append(term)
+        return None
+
+    def _standardised(
+        self, term: Term, alternatives: tuple[int, ...], rows: slice
+    ) -> Floats | None:
+        """Columns with mean zero and length one over available rows; None if some never vary."""
+        parts = []
+        for j in alternatives:
+            seen = self.data.available[j, rows]
+            parts.append(self._values(term, j, alternatives, rows)[:, seen])
+        columns = np.concatenate(parts, axis=1)
+        if not columns.shape[1]:
+            return None
+        columns = columns - columns.mean(axis=1, keepdims=True)
+        size = np.sqrt(np.einsum("kn,kn->k", columns, columns))[:, None]
+        return None if (size <= TINY).any() else np.asarray(columns / size)
+
+    def _values(self, term: Term, j: int, alternatives: tuple[int, ...], rows: slice) -> Floats:
+        """The columns of a term for one alternative, as the design would expand them; (K, n)."""
+        available = self.data.available[j, rows]
+        out = np.ones((1, len(available)))
+        if term.what is not None:
+            attribute = self.data.attributes[term.what]
+            values = attribute.of(j)[rows]
+            if attribute.levels is not None:
+                others = [i for i in range(len(attribute.levels)) if i != attribute.reference]
+                out = (values == np.array(others)[:, None]).astype(float)
+            else:
+                base = self._bases[term.what, term.how, alternatives]
+                out = np.zeros((base.columns, len(available)))
+                out[:, available] = term.how.apply(values[available], base.parameters)
+        for name in term.by:
+            covariate = self.data.covariates[name]
+            times = covariate.values[rows][None].astype(float)
+            if covariate.levels is not None:
+                others = [i for i in range(len(covariate.levels)) if i != covariate.reference]
+                times = (covariate.values[rows] == np.array(others)[:, None]).astype(float)
+            out = (out[:, None] * times[None]).reshape(-1, len(available))
+        return out
