@@ -6,7 +6,7 @@ import pytest
 from scipy import stats
 
 import ardchoice as ac
-from ardchoice.ard.fit import _may_centre, make_groups
+from ardchoice.ard.fit import _likelihood, _may_centre, make_groups
 from ardchoice.ard.meanfield import MeanField, mean_field
 
 SAME = 1e-6  # sums in another order, through a search that stops at 1e-6 standard deviations
@@ -259,3 +259,25 @@ def test_p_values_of_noise_are_uniform(size: int) -> None:
     for level in (0.01, 0.05, 0.10):
         share, error = np.mean(np.array(p) < level), np.sqrt(level * (1 - level) / len(p))
         assert abs(share - level) <= 3 * error, (size, level, share)
+
+
+def test_the_published_rate_is_beyond_stability_as_its_docstring_says(
+    drawn: ac.ChoiceData, space: ac.SearchSpace
+) -> None:
+    likelihood = _likelihood(drawn, space, None)
+    curvature = likelihood.sums(np.zeros(space.n_columns)).curvature
+    largest = np.linalg.eigvalsh(curvature)[-1] / len(drawn)
+    assert largest == pytest.approx(4.6, abs=0.05)
+    assert 0.8 * largest > 2
+
+
+def test_going_on_from_earlier_data_needs_no_more_passes_than_starting_anew(
+    drawn: ac.ChoiceData,
+) -> None:
+    january, february = drawn.split(0.5, seed=3)
+    space = small_space(drawn)
+    on = ac.fit_ard(february, space, previous=ac.fit_ard(january, space))
+    both = ac.fit_ard(drawn, space)
+    assert on.converged
+    # Each pass of the first goes over half the rows of the second.
+    assert on.passes <= 1.5 * both.passes

@@ -194,7 +194,7 @@ FORGET = 0.05
 
 @dataclass(frozen=True, eq=False)
 class DsviState:
-    """What is carried from batch to batch.
+    """What is carried from epoch to epoch.
 
     Attributes
     ----------
@@ -202,13 +202,10 @@ class DsviState:
         The current posterior and λ.
     quadratic
         The running average of the epochs' quadratics; None before the first.
-    seen
-        Epochs so far.
     """
 
     q: MeanField
     quadratic: Quadratic | None = None
-    seen: int = 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -242,19 +239,16 @@ def run_dsvi(
     quiet, moving = 0, np.arange(groups.n)
     for epoch in range(solver.max_epochs):
         # 1 · Batch after batch says what it thinks of q, as a quadratic.
-        last, value, said = state.q, 0.0, []
-        for batch in likelihood.batches(rng, solver.batches):
-            here = listen(state.q, batch, rng)
-            value += here.loglik
-            said.append(here.quadratic)
+        heard = (listen(state.q, batch, rng) for batch in likelihood.batches(rng, solver.batches))
+        whole = reduce(Heard.__add__, heard)
         # 2 · Together they are all the data. Late epochs are averaged, so that draws average out.
-        state = remember(state, reduce(Quadratic.__add__, said), weight_of(epoch))
+        last, state = state.q, remember(state, whole.quadratic, weight_of(epoch))
         # 3 · A ridge to start from, then λ of its own for every term.
         state = sweep(state, groups, before, optimise=epoch > 0)
         # 4 · Is anything still moving?
         moving = still_moving(last, state.q, groups, solver.tolerance, report.line)
         quiet = quiet + 1 if epoch > AVERAGE_FROM and not len(moving) else 0
-        value = bound(value, groups, state.q.mean, state.q.variance)
+        value = bound(whole.loglik, groups, state.q.mean, state.q.variance)
         active = int((state.q.lam > report.line).sum())
         trace.append(report(epoch + 1, solver.max_epochs, value, state.q.lam, active))
         if quiet >= solver.quiet:
@@ -268,6 +262,9 @@ class Heard:
 
     loglik: float
     quadratic: Quadratic
+
+    def __add__(self, other: Heard) -> Heard:
+        return Heard(self.loglik + other.loglik, self.quadratic + other.quadratic)
 
 
 def listen(q: MeanField, batch: Batch, rng: np.random.Generator) -> Heard:
@@ -286,7 +283,7 @@ def weight_of(epoch: int) -> float:
 def remember(state: DsviState, new: Quadratic, weight: float) -> DsviState:
     """Average an epoch into the running quadratic."""
     old = state.quadratic
-    return DsviState(state.q, new if old is None else mix(old, new, weight), state.seen + 1)
+    return DsviState(state.q, new if old is None else mix(old, new, weight))
 
 
 def sweep(
@@ -297,7 +294,7 @@ def sweep(
         return state
     total = state.quadratic if before is None else state.quadratic + before
     q = mean_field(total, groups, state.q, optimise=optimise, sweeps=200, tolerance=1e-3)
-    return DsviState(q, state.quadratic, state.seen)
+    return DsviState(q, state.quadratic)
 
 
 def mix(old: Quadratic, new: Quadratic, weight: float) -> Quadratic:

@@ -338,18 +338,19 @@ def _safe_pass(
 ) -> tuple[Quadratic, Floats, float]:
     """A pass at the new mean, or nearer to the old one where the new one is worse than `floor`.
 
-    Returns the quadratic, where it was expanded, and the log-likelihood there.
+    Returns the quadratic, where it was expanded, and the log-likelihood there with earlier data.
     """
     precision = groups.precision(lam)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     at = new
     for _ in range(HALVINGS):
         sums = likelihood.sums(at)
+        loglik = sums.loglik + (0.0 if before is None else before.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
-        lost = floor - sums.loglik + 0.5 * float(precision @ (at**2 - old**2))
+        lost = floor - loglik + 0.5 * float(precision @ (at**2 - old**2))
         if np.isfinite(sums.curvature).all() and lost <= SLACK * abs(floor):
             here = expand(sums, at)
-            return (here if before is None else here + before), at, sums.loglik
+            return (here if before is None else here + before), at, loglik
         at = 0.5 * (old + at)
         count.passes += 1
     raise ArdchoiceError(

@@ -62,6 +62,10 @@ class Quadratic:
             self.constant + other.constant, self.b + other.b, self.curvature + other.curvature
         )
 
+    def value(self, beta: Floats) -> float:
+        """C + b'β - ½ β'Hβ."""
+        return self.constant + float(self.b @ beta) - 0.5 * float(beta @ self.curvature @ beta)
+
     def take(self, columns: npt.NDArray[np.intp]) -> Quadratic:
         """The same with all other coefficients at zero."""
         return Quadratic(self.constant, self.b[columns], self.curvature[np.ix_(columns, columns)])
