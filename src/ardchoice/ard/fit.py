@@ -137,6 +137,8 @@ def fit_ard(
         seconds=time.perf_counter() - started,
         version=version("ardchoice"),
         n_situations=len(data),
+        data=data,
+        continues=previous is not None,
     )
 
 

@@ -15,6 +15,7 @@ from ardchoice.ard.groups import Groups
 from ardchoice.ard.quadratic import Quadratic, leverage, posterior
 from ardchoice.ard.relevance import gain
 from ardchoice.ard.trace import Step
+from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding
 from ardchoice.logit import one_thread
 from ardchoice.space import SearchSpace, Term
@@ -57,6 +58,10 @@ class ArdFit:
     passes
         Over the data: (all of it in units of whole passes).
     seconds, version, n_situations
+    data
+        The choices it was fitted to.
+    continues
+        Whether earlier data, no longer at hand, count too.
     """
 
     space: SearchSpace
@@ -78,6 +83,8 @@ class ArdFit:
     seconds: float
     version: str
     n_situations: int
+    data: ChoiceData = field(repr=False)
+    continues: bool = False
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -3,7 +3,7 @@
 from ardchoice.space.grammar import parse_specification, parse_term
 from ardchoice.space.published import swissmetro_space
 from ardchoice.space.search import SearchSpace
-from ardchoice.space.specification import Specification
+from ardchoice.space.specification import Rival, Specification
 from ardchoice.space.terms import Term
 from ardchoice.space.transforms import (
     BoxCox,
@@ -25,6 +25,7 @@ __all__ = [
     "Log1p",
     "Piecewise",
     "Quantiles",
+    "Rival",
     "SearchSpace",
     "Segments",
     "Specification",

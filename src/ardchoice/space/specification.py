@@ -11,6 +11,32 @@ from ardchoice.text import WIDTH
 
 
 @dataclass(frozen=True)
+class Rival:
+    """Another specification: what leaves, what comes instead, and how much worse it is.
+
+    Attributes
+    ----------
+    out, into
+    cost
+        By how much the criterion that selected would rise.
+    """
+
+    out: tuple[Term, ...]
+    into: tuple[Term, ...]
+    cost: float
+
+    def __str__(self) -> str:
+        return f"{self.change()}: {self.cost:+.2f}"
+
+    def change(self) -> str:
+        """What is different, in words."""
+        out, into = (", ".join(map(str, terms)) for terms in (self.out, self.into))
+        if out and into:
+            return f"{into} instead of {out}"
+        return f"also {into}" if into else f"without {out}"
+
+
+@dataclass(frozen=True)
 class Specification:
     """An ordered set of terms and, where they were selected, why.
 
@@ -20,10 +46,19 @@ class Specification:
         No two alike; ``A+B: TT x GA x AGE`` is ``B+A: TT x AGE x GA``.
     reasons
         Candidate -> why it was kept or dropped; empty for a specification written by hand.
+    near_ties
+        Specifications that the criterion hardly tells from this one, closest first.
+    rivals
+        Kept term -> the best specification with something else in its place.
+    notes
+        What a reader should know of the selection, a sentence each.
     """
 
     terms: tuple[Term, ...]
     reasons: Mapping[Term, str] = field(default_factory=dict, hash=False)
+    near_ties: tuple[Rival, ...] = field(default=(), compare=False)
+    rivals: Mapping[Term, Rival] = field(default_factory=dict, compare=False)
+    notes: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         seen: dict[object, Term] = {}

@@ -1,0 +1,260 @@
+"""From a `Structure` and candidates to `Constraints`; contradictions are found here."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from itertools import combinations
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.errors import ArdchoiceWarning, SpecificationError, did_you_mean
+from ardchoice.selection.constraints import Constraints
+from ardchoice.selection.structure import Structure, listed
+from ardchoice.space import Linear, SearchSpace, Term, Transform
+from ardchoice.space.search import matches
+
+
+def compile_structure(structure: Structure | None, space: SearchSpace) -> Constraints:
+    """Which sets of candidates are valid.
+
+    Raises
+    ------
+    SpecificationError
+        Rules that contradict one another, or that speak of terms that are no candidates.
+    """
+    structure = Structure.none() if structure is None else structure
+    terms = space.terms
+    _check_signs(structure, terms)
+    conflicts = _conflicts(structure, terms)
+    partners = _partners(structure, terms)
+    needs = _needs(structure, terms)
+    forced = _forced(structure, space)
+    impossible = _forbidden(structure, terms)
+    _propagate(terms, needs, partners, conflicts, forced, impossible)
+    constraints = Constraints(
+        terms=terms,
+        columns=np.asarray(space.columns),
+        forced=frozenset(forced),
+        impossible=impossible,
+        needs=tuple(needs),
+        conflicts=tuple(conflicts),
+        partners=tuple(partners),
+        costs=_costs(structure, terms),
+        max_terms=structure.max_terms,
+        max_coefficients=structure.max_coefficients,
+        _twins=_twins(terms),
+    )
+    broken = constraints.broken(constraints.forced)
+    if broken:
+        raise SpecificationError(
+            "The rules contradict one another. With what must be in: " + "; ".join(broken) + "."
+        )
+    return constraints
+
+
+def _check_signs(structure: Structure, terms: Sequence[Term]) -> None:
+    known = dict.fromkeys(t.what for t in terms if t.what is not None)
+    for attribute in structure.signs:
+        if attribute not in known:
+            raise SpecificationError(
+                f"signs: no candidate uses an attribute {attribute!r}. "
+                f"{did_you_mean(attribute, known)}"
+            )
+
+
+def _fitting(pattern: str, terms: Sequence[Term], rule: str) -> list[int]:
+    found = [t for t, term in enumerate(terms) if matches(pattern, term)]
+    if not found:
+        names = [str(t) for t in terms]
+        raise SpecificationError(
+            f"{rule}: no candidate fits '{pattern}'. {did_you_mean(pattern, names)}"
+        )
+    return found
+
+
+def _overlap(a: Term, b: Term) -> bool:
+    return not a.where or not b.where or not set(a.where).isdisjoint(b.where)
+
+
+def _conflicts(structure: Structure, terms: Sequence[Term]) -> list[dict[int, str]]:
+    out: list[dict[int, str]] = [{} for _ in terms]
+    if structure.one_form:
+        by_attribute: dict[str, list[int]] = {}
+        for t, term in enumerate(terms):
+            if term.what is not None:
+                by_attribute.setdefault(term.what, []).append(t)
+        everywhere = structure.one_form == "everywhere"
+        for members in by_attribute.values():
+            for a, b in combinations(members, 2):
+                if terms[a].how != terms[b].how and (everywhere or _overlap(terms[a], terms[b])):
+                    out[a][b] = out[b][a] = "one form per attribute"
+    for entry in structure.exclusive:
+        patterns = listed(entry)
+        sets = [_fitting(p, terms, "exclusive") for p in patterns]
+        why = " and ".join(f"'{p}'" for p in patterns) + " exclude each other"
+        pairs = (
+            combinations(sets[0], 2)
+            if len(sets) == 1
+            else ((a, b) for x, y in combinations(sets, 2) for a in x for b in y)
+        )
+        for a, b in pairs:
+            if a != b:
+                out[a][b] = out[b][a] = why
+    return out
+
+
+def _partners(structure: Structure, terms: Sequence[Term]) -> list[frozenset[int]]:
+    group = [{t} for t in range(len(terms))]
+    for entry in structure.together:
+        merged = {t for p in listed(entry) for t in _fitting(p, terms, "together")}
+        merged |= {u for t in merged for u in group[t]}
+        for t in merged:
+            group[t] = merged
+    return [frozenset(g) for g in group]
+
+
+def _needs(structure: Structure, terms: Sequence[Term]) -> list[tuple[tuple[int, ...], ...]]:
+    """For every interaction the terms with one covariate less, each a clause."""
+    if not structure.heredity:
+        return [() for _ in terms]
+    by_content: dict[object, list[int]] = {}
+    for t, term in enumerate(terms):
+        by_content.setdefault((term.what, term.how, frozenset(term.by)), []).append(t)
+    out = []
+    for term in terms:
+        clauses = []
+        for name in term.by:
+            less = frozenset(term.by) - {name}
+            same = by_content.get((term.what, term.how, less), [])
+            parents = [u for u in same if _covers(terms[u], term)]
+            # The base alternative has no constant to need.
+            if parents or term.what is not None or less:
+                parents.sort(key=lambda u: terms[u].where != term.where)
+                clauses.append(tuple(parents))
+        out.append(tuple(clauses))
+    return out
+
+
+def _covers(parent: Term, child: Term) -> bool:
+    """Whether a term enters every alternative of another."""
+    return not parent.where or (bool(child.where) and set(child.where) <= set(parent.where))
+
+
+def _forced(structure: Structure, space: SearchSpace) -> dict[int, str]:
+    terms = space.terms
+    known = {term: t for t, term in enumerate(terms)}
+    out = {known[term]: "forced by the space" for term in space.forced}
+    if structure.constants:
+        for t, term in enumerate(terms):
+            if term.what is None and not term.by:
+                out[t] = "constants stay"
+    for pattern in listed(structure.force):
+        for t in _fitting(pattern, terms, "force"):
+            out[t] = f"forced by '{pattern}'"
+    return out
+
+
+def _forbidden(structure: Structure, terms: Sequence[Term]) -> dict[int, str]:
+    out: dict[int, str] = {}
+    for pattern in listed(structure.forbid):
+        found = [t for t, term in enumerate(terms) if matches(pattern, term)]
+        if not found:
+            warnings.warn(
+                f"forbid: no candidate fits '{pattern}', so it forbids nothing.",
+                ArdchoiceWarning,
+                stacklevel=4,
+            )
+        for t in found:
+            out.setdefault(t, f"forbidden by '{pattern}'")
+    return out
+
+
+def _propagate(
+    terms: Sequence[Term],
+    needs: list[tuple[tuple[int, ...], ...]],
+    partners: list[frozenset[int]],
+    conflicts: list[dict[int, str]],
+    forced: dict[int, str],
+    impossible: dict[int, str],
+) -> None:
+    """What must be in pulls in what it needs; what can never be in takes others with it.
+
+    Both grow in place until nothing changes. A term that ends in both is a contradiction.
+    """
+    while True:
+        before = len(forced), len(impossible)
+        for t in range(len(terms)):
+            if t not in impossible:
+                why = _why_impossible(t, terms, needs, partners, conflicts, forced, impossible)
+                if why is not None:
+                    impossible[t] = why
+        for t in list(forced):
+            for u in partners[t] - {t}:
+                forced.setdefault(u, f"together with '{terms[t]}'")
+            for clause in needs[t]:
+                able = [u for u in clause if u not in impossible]
+                if able and not any(u in forced for u in clause):
+                    forced[able[0]] = f"needed by '{terms[t]}'"
+        for t in forced:
+            if t in impossible:
+                raise SpecificationError(
+                    f"The rules contradict one another: '{terms[t]}' must be in "
+                    f"({forced[t]}), but cannot be in ({impossible[t]}). Give up one of the two."
+                )
+        if before == (len(forced), len(impossible)):
+            return
+
+
+def _why_impossible(
+    t: int,
+    terms: Sequence[Term],
+    needs: list[tuple[tuple[int, ...], ...]],
+    partners: list[frozenset[int]],
+    conflicts: list[dict[int, str]],
+    forced: dict[int, str],
+    impossible: dict[int, str],
+) -> str | None:
+    for clause in needs[t]:
+        if not clause:
+            return "it needs its main term, which is no candidate"
+        if all(u in impossible for u in clause):
+            return f"it needs '{terms[clause[0]]}', which is out: {impossible[clause[0]]}"
+    for u, why in conflicts[t].items():
+        if u in forced:
+            return f"'{terms[u]}' must be in ({forced[u]}), and {why}"
+        if u in partners[t]:
+            return f"it goes together with '{terms[u]}', yet {why}"
+    for u in partners[t]:
+        if u in impossible:
+            return f"it goes together with '{terms[u]}', which is out: {impossible[u]}"
+    return None
+
+
+def _costs(structure: Structure, terms: Sequence[Term]) -> npt.NDArray[np.float64]:
+    """A price on forms other than linear where the linear one is a candidate; shape (T,)."""
+    plain = {(t.where, t.what) for t in terms if t.how == Linear()}
+    return np.array(
+        [
+            structure.linear_unless
+            if t.how != Linear()
+            and (t.where, t.what) in plain
+            # With heredity the main term stands for the form; without, every term for itself.
+            and not (structure.heredity and t.by)
+            else 0.0
+            for t in terms
+        ]
+    )
+
+
+def _twins(terms: Sequence[Term]) -> dict[object, dict[Transform, int]]:
+    out: dict[object, dict[Transform, int]] = {}
+    for t, term in enumerate(terms):
+        out.setdefault((term.where, term.what, term.by), {})[term.how] = t
+        out.setdefault((term.where, term.what, ()), {}).setdefault(term.how, -1)
+    # A form known from an interaction only has no main term.
+    for forms in out.values():
+        for how in [how for how, t in forms.items() if t < 0]:
+            del forms[how]
+    return out

@@ -1,0 +1,289 @@
+"""A structure met with candidates: which sets of terms are valid, and how to stay among them.
+
+A set of terms is a frozenset of positions in the space.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import numpy.typing as npt
+from scipy import sparse
+
+from ardchoice.space import Term, Transform
+
+Chosen = frozenset[int]
+Bools = npt.NDArray[np.bool_]
+
+
+@dataclass(frozen=True, eq=False)
+class Constraints:
+    """What every selected set of T candidate terms obeys.
+
+    Attributes
+    ----------
+    terms
+    columns
+        How many each term has; shape (T,).
+    forced
+        Terms that are always in, those they need included.
+    impossible
+        Term -> why it can never be in.
+    needs
+        For every term some clauses: of each, at least one must be in when the term is.
+    conflicts
+        For every term those that cannot be in with it, and why.
+    partners
+        For every term those that are in when it is, and out when it is out.
+    costs
+        What every term adds to a criterion besides its columns; shape (T,).
+    max_terms, max_coefficients
+    """
+
+    terms: tuple[Term, ...]
+    columns: npt.NDArray[np.intp]
+    forced: Chosen
+    impossible: Mapping[int, str]
+    needs: tuple[tuple[tuple[int, ...], ...], ...]
+    conflicts: tuple[Mapping[int, str], ...]
+    partners: tuple[Chosen, ...]
+    costs: npt.NDArray[np.float64]
+    max_terms: int | None = None
+    max_coefficients: int | None = None
+    _twins: dict[object, dict[Transform, int]] = field(default_factory=dict, repr=False)
+
+    # -- What holds ---------------------------------------------------------------------------
+
+    def broken(self, chosen: Iterable[int]) -> list[str]:
+        """What a set of terms violates, a sentence each; empty when it is valid."""
+        inside = frozenset(chosen)
+        out = [f"'{self.terms[t]}' must be in" for t in sorted(self.forced - inside)]
+        for t in sorted(inside):
+            name = f"'{self.terms[t]}'"
+            if t in self.impossible:
+                out.append(f"{name} cannot be in: {self.impossible[t]}")
+            for clause in self.needs[t]:
+                if inside.isdisjoint(clause):
+                    out.append(f"{name} needs '{self.terms[clause[0]]}'")
+            out += [
+                f"{name} and '{self.terms[u]}' cannot be in together: {why}"
+                for u, why in self.conflicts[t].items()
+                if u in inside and u > t
+            ]
+            missing = self.partners[t] - inside
+            out += [f"{name} needs its partner '{self.terms[u]}'" for u in sorted(missing)]
+        if self.max_terms is not None and len(inside) > self.max_terms:
+            out.append(f"{len(inside)} terms are more than {self.max_terms}")
+        if self.max_coefficients is not None and self.count(inside) > self.max_coefficients:
+            out.append(f"{self.count(inside)} coefficients are more than {self.max_coefficients}")
+        return out
+
+    def is_valid(self, chosen: Chosen) -> bool:
+        """Whether a set of terms obeys every rule."""
+        return (
+            self.forced <= chosen
+            and self.within_limits(chosen)
+            and all(t not in self.impossible and self._stands(t, chosen) for t in chosen)
+            and all(chosen.isdisjoint(self.conflicts[t]) for t in chosen)
+        )
+
+    def count(self, chosen: Iterable[int]) -> int:
+        """Coefficients of a set of terms."""
+        return int(sum(self.columns[t] for t in chosen))
+
+    def cost(self, chosen: Iterable[int]) -> float:
+        """What a set of terms adds to a criterion besides its coefficients."""
+        return float(sum(self.costs[t] for t in chosen))
+
+    def within_limits(self, chosen: Chosen) -> bool:
+        """Whether it is small enough."""
+        return (self.max_terms is None or len(chosen) <= self.max_terms) and (
+            self.max_coefficients is None or self.count(chosen) <= self.max_coefficients
+        )
+
+    def _stands(self, t: int, chosen: Chosen) -> bool:
+        return self.partners[t] <= chosen and all(
+            not chosen.isdisjoint(clause) for clause in self.needs[t]
+        )
+
+    # -- One term in, one term out --------------------------------------------------------------
+
+    def addable(self, chosen: Chosen) -> Bools:
+        """Which terms can come in just like that; shape (T,)."""
+        mask = self._possible.copy()
+        mask[list(chosen)] = False
+        for t in chosen:
+            mask[self._conflict_lists[t]] = False
+        if len(self._owners):
+            inside = np.zeros(len(self.terms))
+            inside[list(chosen)] = 1.0
+            mask[self._owners[self._clauses @ inside == 0]] = False
+        for t in self._partnered:
+            if not self.partners[t] - {t} <= chosen:
+                mask[t] = False
+        if self.max_terms is not None and len(chosen) >= self.max_terms:
+            mask[:] = False
+        if self.max_coefficients is not None:
+            mask &= self.columns <= self.max_coefficients - self.count(chosen)
+        return mask
+
+    def without(self, chosen: Chosen, out: Iterable[int]) -> Chosen | None:
+        """A set without some terms and without what cannot stand alone then; None if never."""
+        left = chosen.difference(out)
+        while True:
+            fallen = [t for t in left if not self._stands(t, left)]
+            if not fallen:
+                return left if self.forced <= left else None
+            left = left.difference(fallen)
+
+    def needed(self, chosen: Chosen, t: int) -> Chosen | None:
+        """What must come in for a term to be in, itself included; None if it never can."""
+        new: set[int] = set()
+        waiting = [t]
+        while waiting:
+            u = waiting.pop()
+            if u in chosen or u in new:
+                continue
+            if u in self.impossible or not new.isdisjoint(self.conflicts[u]):
+                return None
+            new.add(u)
+            waiting += self.partners[u] - {u}
+            for clause in self.needs[u]:
+                if chosen.isdisjoint(clause) and new.isdisjoint(clause):
+                    able = [c for c in clause if c not in self.impossible]
+                    if not able:
+                        return None
+                    waiting.append(able[0])
+        return frozenset(new)
+
+    # -- Sets of terms --------------------------------------------------------------------------
+
+    def completions(self, chosen: Chosen, t: int) -> list[Chosen]:
+        """Valid sets with a term that cannot come in just like that.
+
+        What it needs comes in with it. What it excludes leaves, or takes on the new form.
+        """
+        new = self.needed(chosen, t)
+        if new is None:
+            return []
+        rivals = {u for v in new for u in self.conflicts[v] if u in chosen}
+        out = []
+        left = self.without(chosen, rivals)
+        if left is not None:
+            out.append(left | new)
+        if rivals:
+            forms = {self.terms[v].how for v in new}
+            twins = {self.twin(u, how) for u in rivals for how in forms}
+            out.append(chosen.difference(rivals) | new | {u for u in twins if u is not None})
+        return [s for s in dict.fromkeys(out) if self.is_valid(s)]
+
+    def reshaped(self, chosen: Chosen) -> list[Chosen]:
+        """Valid sets in which an attribute takes another form, with all its interactions."""
+        families: dict[object, list[int]] = {}
+        for t in chosen:
+            term = self.terms[t]
+            if term.what is not None:
+                families.setdefault((term.where, term.what, term.how), []).append(t)
+                families.setdefault((term.what, term.how), []).append(t)
+        out = []
+        for members in families.values():
+            other = {how for t in members for how in self._forms(t)}
+            for how in other - {self.terms[members[0]].how}:
+                twins = (self.twin(t, how) for t in members)
+                new = chosen.difference(members) | {t for t in twins if t is not None}
+                out.append(new)
+        return [s for s in dict.fromkeys(out) if self.is_valid(s)]
+
+    def regrouped(self, chosen: Chosen) -> list[Chosen]:
+        """Valid sets in which a shared coefficient is split by alternative, or joined again."""
+        out = []
+        for members in self._by_content.values():
+            shared = [t for t in members if len(self.terms[t].where) != 1]
+            single = frozenset(members).difference(shared)
+            if not shared or not single or chosen.isdisjoint(members):
+                continue
+            rest = chosen.difference(members)
+            out += [rest | {t} for t in shared if t not in chosen] + [rest | single]
+        return [s for s in dict.fromkeys(out) if s != chosen and self.is_valid(s)]
+
+    def least(self) -> Chosen:
+        """The forced terms and what they need."""
+        return self.forced
+
+    def build(self, strength: npt.NDArray[np.float64], wanted: Iterable[int]) -> Chosen:
+        """A valid set from wanted terms: strongest form first, each with what it needs.
+
+        Parameters
+        ----------
+        strength
+            Of every term; shape (T,).
+        wanted
+            Terms to take where the rules allow.
+        """
+        wanted = [t for t in wanted if t not in self.impossible]
+        family: dict[object, float] = {}
+        for t in wanted:
+            term = self.terms[t]
+            key = (term.where, term.what, term.how)
+            family[key] = family.get(key, 0.0) + float(strength[t])
+
+        def rank(t: int) -> tuple[float, float]:
+            term = self.terms[t]
+            return -family[(term.where, term.what, term.how)], -float(strength[t])
+
+        chosen = self.least()
+        for t in sorted(wanted, key=rank):
+            new = self.needed(chosen, t)
+            if new is None or any(not chosen.isdisjoint(self.conflicts[u]) for u in new):
+                continue
+            if self.within_limits(chosen | new):
+                chosen |= new
+        return chosen
+
+    def twin(self, t: int, how: Transform) -> int | None:
+        """The same term in another form, if it is a candidate that can be in."""
+        term = self.terms[t]
+        found = self._twins.get((term.where, term.what, term.by), {}).get(how)
+        return None if found is None or found in self.impossible else found
+
+    def _forms(self, t: int) -> Iterable[Transform]:
+        term = self.terms[t]
+        return self._twins[(term.where, term.what, ())] if term.what is not None else ()
+
+    # -- Arrays ---------------------------------------------------------------------------------
+
+    @cached_property
+    def _possible(self) -> Bools:
+        mask = np.ones(len(self.terms), dtype=bool)
+        mask[list(self.impossible)] = False
+        return mask
+
+    @cached_property
+    def _conflict_lists(self) -> list[list[int]]:
+        return [list(c) for c in self.conflicts]
+
+    @cached_property
+    def _partnered(self) -> list[int]:
+        return [t for t, partners in enumerate(self.partners) if len(partners) > 1]
+
+    @cached_property
+    def _owners(self) -> npt.NDArray[np.intp]:
+        return np.array([t for t, c in enumerate(self.needs) for _ in c], dtype=np.intp)
+
+    @cached_property
+    def _clauses(self) -> sparse.csr_array:
+        clauses = [clause for needs in self.needs for clause in needs]
+        row = np.repeat(np.arange(len(clauses)), [len(c) for c in clauses])
+        column = np.array([c for clause in clauses for c in clause], dtype=np.intp)
+        shape = (len(clauses), len(self.terms))
+        return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+
+    @cached_property
+    def _by_content(self) -> dict[object, list[int]]:
+        out: dict[object, list[int]] = {}
+        for t, term in enumerate(self.terms):
+            out.setdefault((term.what, term.how, frozenset(term.by)), []).append(t)
+        return out

@@ -1,0 +1,78 @@
+"""Prediction of persons left out: of a specification, or of the whole way to one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+
+from ardchoice.ard import fit_ard
+from ardchoice.ard.fit import Solver
+from ardchoice.data import ChoiceData
+from ardchoice.design.encoding import learn_encoding
+from ardchoice.logit import one_thread
+from ardchoice.selection.models import Models
+from ardchoice.selection.rules import Rule
+from ardchoice.selection.select import select
+from ardchoice.selection.structure import Structure
+from ardchoice.space import SearchSpace, Specification, Term
+from ardchoice.space.grammar import as_specification
+
+
+@dataclass(frozen=True)
+class HeldOutScore:
+    """How well persons left out are predicted.
+
+    Attributes
+    ----------
+    loglik
+        Summed over all folds, so over all choices.
+    by_fold
+    specifications
+        The one of every fold.
+    """
+
+    loglik: float
+    by_fold: tuple[float, ...]
+    specifications: tuple[Specification, ...]
+
+
+def held_out(
+    data: ChoiceData,
+    what: SearchSpace | Specification | str | Iterable[Term | str],
+    *,
+    folds: int = 5,
+    seed: int = 0,
+    rule: Rule | None = None,
+    structure: Structure | None = Structure(),  # noqa: B008 - frozen
+    solver: Solver | None = None,
+) -> HeldOutScore:
+    """The log-likelihood of persons left out, fold by fold.
+
+    Parameters
+    ----------
+    data
+        The choices.
+    what
+        A specification, which is estimated anew in every fold; or a search space: relevance and
+        selection are repeated in every fold as well, so that nothing is known of those left out.
+    folds, seed
+        How persons are divided.
+    rule, structure, solver
+        How to select, as for `specify`.
+    """
+    scores, found = [], []
+    for rest, left_out in data.folds(folds, seed=seed):
+        if isinstance(what, SearchSpace):
+            fit = fit_ard(rest, what, solver=solver)
+            specification = select(fit, rule, structure=structure)
+        else:
+            specification = as_specification(what)
+        with one_thread():
+            encoding = learn_encoding(rest, specification.terms)
+            models = Models(rest, encoding, np.ones(encoding.n_columns))
+            fitted = models.refit(frozenset(range(len(specification))))
+            scores.append(models.loglik_on(left_out, fitted))
+        found.append(specification)
+    return HeldOutScore(float(sum(scores)), tuple(scores), tuple(found))

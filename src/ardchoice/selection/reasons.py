@@ -1,0 +1,253 @@
+"""Why each candidate was kept or dropped, what came close, and what had to give."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ardchoice.selection.constraints import Chosen
+from ardchoice.selection.neighbours import NOTHING, Neighbours, neighbours
+from ardchoice.selection.search import NEAR, UNSURE, Found, Problem, Score
+from ardchoice.space import Rival, Specification
+
+MOST_TIES = 40
+"""Near-ties that are refitted to know them exactly."""
+
+
+@dataclass(frozen=True)
+class _Option:
+    """A neighbour of the best set and its score."""
+
+    chosen: Chosen
+    score: Score
+
+
+def explain_search(problem: Problem, found: Found) -> Specification:
+    """The specification that a search found, with the reasons that its neighbours give."""
+    best, terms = found.best.chosen, problem.constraints.terms
+    around = neighbours(best, found.surrogate, problem.constraints, problem.criterion)
+    tried = _refit_near(problem, found, around)
+    with_term = _best_with(problem, found, around, tried)
+    without = _best_without(problem, found, around, tried)
+    name = problem.criterion.name
+    value = found.score[1] - problem.constraints.cost(best)
+    reasons, rivals = {}, {}
+    for t, term in enumerate(terms):
+        if t in best:
+            lost, rival = without.get(t, (None, None))
+            reasons[term] = _why_kept(problem, t, lost, value, name)
+            if rival is not None:
+                rivals[term] = _rival(problem, best, rival, value)
+        else:
+            reasons[term] = _why_dropped(problem, found, t, with_term.get(t), name)
+    ties = [
+        _rival(problem, best, _Option(s, score), value)
+        for s, score in tried.items()
+        if s != best and score[0] <= found.score[0] and _plain(problem, s, score) <= value + NEAR
+    ]
+    ties.sort(key=lambda rival: rival.cost)
+    return Specification(
+        terms=tuple(terms[t] for t in sorted(best)),
+        reasons=reasons,
+        near_ties=tuple(ties),
+        rivals=rivals,
+        notes=tuple(_notes(problem, found, around)),
+    )
+
+
+def _refit_near(problem: Problem, found: Found, around: Neighbours) -> dict[Chosen, Score]:
+    """Everything refitted so far, and the neighbours that may be near-ties as well."""
+    tried = dict(found.tried)
+    for i in around.best(MOST_TIES):
+        chosen = around.at(i)
+        predicted = around.values[i] - problem.constraints.cost(chosen)
+        if predicted > found.score[1] - problem.constraints.cost(found.best.chosen) + NEAR + UNSURE:
+            continue
+        if chosen not in tried:
+            fitted = problem.models.refit(chosen, found.surrogate.beta(chosen))
+            tried[chosen] = problem.score(fitted)
+    return tried
+
+
+def _score(
+    problem: Problem, found: Found, chosen: Chosen, predicted: float, tried: dict[Chosen, Score]
+) -> Score:
+    """Exact where it was refitted, predicted otherwise."""
+    if chosen in tried:
+        return tried[chosen]
+    return problem.wrong(chosen, found.surrogate.beta(chosen)), predicted
+
+
+def _best_with(
+    problem: Problem, found: Found, around: Neighbours, tried: dict[Chosen, Score]
+) -> dict[int, _Option]:
+    """Dropped term -> the best neighbour that has it."""
+    best = found.best.chosen
+    cheapest: dict[int, tuple[float, int]] = {}
+    for i in np.argsort(around.values, kind="stable"):
+        t = int(around.term[i])
+        new: Iterable[int] = [t] if t != NOTHING else around.at(int(i)) - best
+        for u in new:
+            cheapest.setdefault(u, (float(around.values[i]), int(i)))
+    out = {}
+    for t, (value, i) in cheapest.items():
+        chosen = around.at(i)
+        out[t] = _Option(chosen, _score(problem, found, chosen, value, tried))
+    return out
+
+
+def _best_without(
+    problem: Problem, found: Found, around: Neighbours, tried: dict[Chosen, Score]
+) -> dict[int, tuple[_Option | None, _Option | None]]:
+    """Kept term -> (the set without it, the best set with something else in its place)."""
+    best = found.best.chosen
+    dropped: dict[int, _Option] = {}
+    replaced: dict[int, _Option] = {}
+    for i in np.argsort(around.values, kind="stable"):
+        chosen = around.at(int(i))
+        store = replaced if chosen - best else dropped
+        missing = [t for t in best - chosen if t not in store]
+        if not missing:
+            continue
+        option = _Option(chosen, _score(problem, found, chosen, float(around.values[i]), tried))
+        # Nothing with a wrong sign can stand in for what has the right one.
+        if store is dropped or option.score[0] <= found.score[0]:
+            store.update(dict.fromkeys(missing, option))
+    return {t: (dropped.get(t), replaced.get(t)) for t in best}
+
+
+def _why_kept(problem: Problem, t: int, lost: _Option | None, value: float, name: str) -> str:
+    if t in problem.constraints.forced:
+        return "kept: it must be in"
+    if lost is None:
+        return "kept: others need it"
+    if lost.score[0]:
+        return f"kept: without it {_wrong(lost.score[0])}"
+    rise = _plain(problem, lost.chosen, lost.score) - value
+    if rise < 0:
+        return f"kept: its form is the simpler one ({name} {rise:+.1f} without it)"
+    return f"kept: {name} would rise by {rise:.1f} without it"
+
+
+def _why_dropped(problem: Problem, found: Found, t: int, option: _Option | None, name: str) -> str:
+    constraints, best = problem.constraints, found.best.chosen
+    if t in constraints.impossible:
+        return f"dropped: {constraints.impossible[t]}"
+    if option is None:
+        return "dropped: no valid specification near this one has it"
+    rivals = [u for u in sorted(best - option.chosen) if u in constraints.conflicts[t]]
+    value = found.score[1] - constraints.cost(best)
+    rise = _plain(problem, option.chosen, option.score) - value
+    instead = ""
+    if rivals:
+        instead = f"'{constraints.terms[rivals[0]]}' takes its place; "
+    if option.score[0] > found.score[0]:
+        return f"dropped: {instead}with it {_wrong(option.score[0])} ({name} {rise:+.1f})"
+    if rise < 0:
+        return (
+            f"dropped: {instead}{name} would fall by {-rise:.1f} with it, too little for a form "
+            "that is not linear"
+        )
+    return f"dropped: {instead}{name} would rise by {rise:.1f} with it"
+
+
+def _plain(problem: Problem, chosen: Chosen, score: Score) -> float:
+    """The criterion itself, without what forms cost."""
+    return score[1] - problem.constraints.cost(chosen)
+
+
+def _wrong(segments: int) -> str:
+    return f"{segments} segment{'s' if segments > 1 else ''} would have the wrong sign"
+
+
+def _rival(problem: Problem, best: Chosen, option: _Option, value: float) -> Rival:
+    terms = problem.constraints.terms
+    return Rival(
+        tuple(terms[t] for t in sorted(best - option.chosen)),
+        tuple(terms[t] for t in sorted(option.chosen - best)),
+        _plain(problem, option.chosen, option.score) - value,
+    )
+
+
+def _notes(problem: Problem, found: Found, around: Neighbours) -> list[str]:
+    """What had to give for the expected signs."""
+    if not problem.signs.signs:
+        return []
+    if found.score[0]:
+        where = problem.signs.violations(found.best.chosen, problem.models.raw(found.best.beta))
+        return [f"Signs not as expected, whatever is chosen: {', '.join(map(str, where[:5]))}."]
+    better = around.values < found.score[1]
+    if not better.any():
+        return []
+    i = int(around.values.argmin())
+    saved = found.score[1] - around.values[i]
+    rival = _rival(problem, found.best.chosen, _Option(around.at(i), (0, 0.0)), 0.0)
+    beta = found.surrogate.beta(around.at(i))
+    where = problem.signs.violations(around.at(i), problem.models.raw(beta))
+    return [
+        f"{int(better.sum())} changes that would lower {problem.criterion.name} were passed over "
+        f"for their signs. The best of them ({rival.change()}) would lower it by {saved:.1f}, "
+        f"but utility would go the wrong way: {', '.join(map(str, where[:3]))}."
+    ]
+
+
+def explain_threshold(
+    problem: Problem,
+    rule: str,
+    frame: pd.DataFrame,
+    passed: npt.NDArray[np.bool_],
+    shown: list[str],
+    wanted: Chosen,
+    valid: Chosen,
+) -> Specification:
+    """What a threshold wants, made valid, and why.
+
+    Parameters
+    ----------
+    problem
+    rule
+        Its name.
+    frame
+        Relevance of every candidate.
+    passed, shown
+        Which terms the rule wants, and the figure it looked at; T of each.
+    wanted
+        With structure, before signs were looked at.
+    valid
+        After.
+    """
+    del frame
+    constraints = problem.constraints
+    reasons = {}
+    for t, term in enumerate(constraints.terms):
+        if t in valid:
+            if passed[t]:
+                reasons[term] = f"kept: {shown[t]} ({rule})"
+            else:
+                forced = t in constraints.forced
+                why = "it must be in" if forced else "others need it"
+                reasons[term] = f"kept: {why} ({shown[t]})"
+        elif t in constraints.impossible:
+            reasons[term] = f"dropped: {constraints.impossible[t]}"
+        elif not passed[t]:
+            reasons[term] = f"dropped: {shown[t]} ({rule})"
+        elif t in wanted:
+            reasons[term] = f"dropped: a sign would be wrong with it ({shown[t]})"
+        else:
+            rivals = [u for u in sorted(wanted) if u in constraints.conflicts[t]]
+            place = (
+                f"'{constraints.terms[rivals[0]]}' takes its place" if rivals else "no room for it"
+            )
+            reasons[term] = f"dropped: {place} ({shown[t]})"
+    notes = []
+    gone = wanted - valid
+    if gone:
+        names = ", ".join(str(constraints.terms[t]) for t in sorted(gone))
+        notes.append(f"Left out so that signs are as expected: {names}.")
+    return Specification(
+        tuple(constraints.terms[t] for t in sorted(valid)), reasons, notes=tuple(notes)
+    )

@@ -1,0 +1,224 @@
+"""`select`: from relevance to a specification, with a reason for every candidate."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.ard import ArdFit, fit_ard
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.logit import one_thread
+from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.constraints import Chosen, Constraints
+from ardchoice.selection.criterion import bic
+from ardchoice.selection.models import Models
+from ardchoice.selection.reasons import explain_search, explain_threshold
+from ardchoice.selection.rules import (
+    Bic,
+    Ebic,
+    Evidence,
+    FalseDiscovery,
+    HeldOut,
+    LambdaAbove,
+    Rule,
+    Searched,
+    Threshold,
+)
+from ardchoice.selection.search import Found, Problem, SearchStep, search
+from ardchoice.selection.signs import SignRules
+from ardchoice.selection.structure import Structure
+from ardchoice.space import Specification
+
+Floats = npt.NDArray[np.float64]
+Progress = Callable[[SearchStep], None]
+
+STARTS = (1.0, 0.4)
+"""Where the search starts: terms whose statistic exceeds these shares of the BIC penalty."""
+
+
+def select(
+    fit: ArdFit,
+    rule: Rule | None = None,
+    *,
+    structure: Structure | None = Structure(),  # noqa: B008 - frozen
+    progress: Progress | None = None,
+) -> Specification:
+    """Decide which candidates make the specification.
+
+    Parameters
+    ----------
+    fit
+        How relevant each candidate is.
+    rule
+        `Ebic()` unless told; or `Bic()`, `HeldOut()`, `LambdaAbove()`, `Evidence()`,
+        `FalseDiscovery()`.
+    structure
+        What every specification must obey; None for no rules at all.
+    progress
+        Called after every round of a search.
+
+    Returns
+    -------
+    Specification
+        With a reason for every candidate, near-ties and rivals.
+
+    Raises
+    ------
+    SpecificationError
+        Rules that contradict one another.
+    """
+    if not isinstance(fit, ArdFit):
+        raise ArdchoiceError(
+            f"Expected a relevance fit, got {type(fit).__name__}: ac.select(ac.fit_ard(data, "
+            "space)), or ac.specify(data, space) for everything at once."
+        )
+    rule = rule or Ebic()
+    constraints = compile_structure(structure, fit.space)
+    signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
+    with one_thread():
+        if isinstance(rule, Threshold):
+            return _by_threshold(fit, rule, constraints, signs)
+        if fit.continues:
+            raise ArdchoiceError(
+                "This fit goes on from earlier data that are no longer at hand, and a search "
+                "compares specifications on all of them. Fit all data at once, or select by "
+                "LambdaAbove, Evidence or FalseDiscovery."
+            )
+        if isinstance(rule, HeldOut):
+            rule = best_weight(fit, rule, structure)
+        return _by_search(fit, rule, constraints, signs, progress)
+
+
+# -- Thresholds ----------------------------------------------------------------------------------
+
+
+def _by_threshold(
+    fit: ArdFit, rule: Threshold, constraints: Constraints, signs: SignRules
+) -> Specification:
+    """What the rule wants, made valid."""
+    frame = fit.relevance()
+    strength = np.where(np.isfinite(fit.lam), fit.lam, np.inf)
+    passed, shown = _passed(fit, rule)
+    chosen = constraints.build(strength, np.flatnonzero(passed))
+    problem = Problem(Models.of(fit), constraints, bic(len(fit.data)), signs)
+    valid = with_signs(problem, chosen)
+    return explain_threshold(problem, rule.name, frame, passed, shown, chosen, valid)
+
+
+def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[str]]:
+    """Which terms a rule wants, and the figure it looked at."""
+    frame = fit.relevance()
+    if isinstance(rule, LambdaAbove):
+        values = fit.lam
+        return values > rule.threshold, [f"λ = {v:.3g}" for v in values]
+    if isinstance(rule, Evidence):
+        values = frame["evidence"].fillna(np.inf).to_numpy()
+        return values > rule.above, [f"log evidence {v:.1f}" for v in values]
+    assert isinstance(rule, FalseDiscovery)  # noqa: S101 - the last of the three
+    values = frame["p_adjusted"].to_numpy()
+    return values <= rule.q, [f"adjusted p = {v:.2g}" for v in values]
+
+
+def with_signs(problem: Problem, chosen: Chosen) -> Chosen:
+    """Terms leave one by one until every sign is as expected.
+
+    Only terms of an attribute that goes the wrong way; those that nothing depends on first; and of
+    these the one that is missed least, if that helps.
+    """
+    models, constraints = problem.models, problem.constraints
+    fitted = models.refit(chosen)
+    while True:
+        where = problem.signs.violations(chosen, models.raw(fitted.beta))
+        if not where:
+            return chosen
+        guilty = {wrong.attribute for wrong in where}
+        smaller = {
+            constraints.without(chosen, [t]) for t in chosen if constraints.terms[t].what in guilty
+        }
+        able = [s for s in smaller if s is not None]
+        if not able:
+            return chosen
+        fewest = min(len(chosen - s) for s in able)
+        fits = [models.refit(s, fitted.beta) for s in able if len(chosen - s) == fewest]
+        now = len(where)
+        fitted = min(
+            fits,
+            key=lambda f: (problem.wrong(f.chosen, f.beta) >= now, -f.loglik),
+        )
+        chosen = fitted.chosen
+
+
+# -- Search --------------------------------------------------------------------------------------
+
+
+def _by_search(
+    fit: ArdFit,
+    rule: Searched,
+    constraints: Constraints,
+    signs: SignRules,
+    progress: Progress | None,
+) -> Specification:
+    models = Models.of(fit)
+    criterion = rule.criterion(models.n, len(constraints.terms))
+    problem = Problem(models, constraints, criterion, signs)
+    found = search(problem, starts(fit, constraints), progress=progress)
+    if found.score[0]:
+        where = signs.violations(found.best.chosen, models.raw(found.best.beta))
+        warnings.warn(
+            "No valid specification has the expected signs; in the best one utility goes the wrong "
+            f"way for {', '.join(map(str, where[:3]))}"
+            + (f" and {len(where) - 3} more" if len(where) > 3 else "")
+            + ". Look at what is forced.",
+            ArdchoiceWarning,
+            stacklevel=3,
+        )
+    return explain_search(problem, found)
+
+
+def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
+    """Valid sets to search from: what relevance finds strong, what it finds fair, and the least."""
+    frame = fit.relevance()
+    statistic, columns = frame["statistic"].to_numpy(), frame["columns"].to_numpy()
+    strength = np.nan_to_num(frame["evidence"].to_numpy(), nan=0.0)
+    free = ~np.isfinite(fit.lam)
+    penalty = columns * np.log(max(len(fit.data), 2))
+    out = [
+        constraints.build(
+            strength, np.flatnonzero(free | ((fit.lam > 0) & (statistic > share * penalty)))
+        )
+        for share in STARTS
+    ]
+    return list(dict.fromkeys([*out, constraints.least()]))
+
+
+@dataclass(frozen=True, eq=False)
+class Searcher:
+    """A search that can be repeated on other data: what `HeldOut` and stability need."""
+
+    rule: Searched
+    structure: Structure | None
+
+    def __call__(self, fit: ArdFit) -> tuple[Found, Models]:
+        """The best specification for a relevance fit."""
+        constraints = compile_structure(self.structure, fit.space)
+        signs = {} if self.structure is None else self.structure.signs
+        models = Models.of(fit)
+        criterion = self.rule.criterion(models.n, len(constraints.terms))
+        rules = SignRules(signs, fit.encoding, fit.data)
+        problem = Problem(models, constraints, criterion, rules)
+        return search(problem, starts(fit, constraints)), models
+
+
+def best_weight(fit: ArdFit, rule: HeldOut, structure: Structure | None) -> Bic:
+    """The weight of the BIC penalty whose specifications predict persons left out best."""
+    total = np.zeros(len(rule.weights))
+    for rest, left_out in fit.data.folds(rule.folds, seed=rule.seed):
+        inside = fit_ard(rest, fit.space, solver=fit.solver, prior=fit.prior)
+        for i, weight in enumerate(rule.weights):
+            found, models = Searcher(Bic(weight), structure)(inside)
+            total[i] += models.loglik_on(left_out, found.best)
+    return Bic(rule.weights[int(total.argmax())])

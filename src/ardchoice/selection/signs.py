@@ -1,0 +1,218 @@
+"""Expected signs: utility must not rise (or fall) with an attribute, in any segment.
+
+For an alternative and an attribute, take the terms of a specification that hold the attribute
+there. A segment is a combination of the levels that they are interacted with. In every segment the
+sum of their contributions must go the right way from each value of the attribute to the next: a set
+of linear inequalities on the coefficients, A β ≤ 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from itertools import product
+from math import prod
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.data import ChoiceData
+from ardchoice.design import Encoding
+from ardchoice.design.encoding import TermColumns, available_values
+from ardchoice.errors import SpecificationError
+from ardchoice.selection.structure import Sign
+from ardchoice.space.transforms import Classes, Piecewise
+
+Floats = npt.NDArray[np.float64]
+
+POINTS = 21
+"""Values of an attribute at which its contribution is looked at, ends included."""
+MOST_SEGMENTS = 5_000
+"""With more combinations of levels than this, only those that occur are looked at."""
+ROUNDING = 1e-9
+"""Share of the size of the coefficients by which a sum may miss zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Inequalities:
+    """A β ≤ 0 over the columns of some terms; a row per segment and step."""
+
+    matrix: Floats
+    columns: npt.NDArray[np.intp]
+    segments: tuple[str, ...]
+    steps: int
+
+
+@dataclass(frozen=True)
+class WrongSign:
+    """Where utility goes the wrong way: an alternative, an attribute and a segment."""
+
+    alternative: str
+    attribute: str
+    segment: str
+    excess: float
+
+    def __str__(self) -> str:
+        return f"{self.alternative}: {self.attribute}" + (
+            f" for {self.segment}" if self.segment else ""
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class SignRules:
+    """Expected signs met with data.
+
+    Attributes
+    ----------
+    signs
+        Attribute -> sign.
+    encoding
+        Of all candidates.
+    data
+    """
+
+    signs: Mapping[str, Sign]
+    encoding: Encoding
+    data: ChoiceData
+    _known: dict[object, _Inequalities] = field(default_factory=dict, repr=False)
+
+    def __post_init__(self) -> None:
+        check_signs(self.signs, self.data)
+
+    def violations(self, chosen: Iterable[int], beta: Floats) -> list[WrongSign]:
+        """Every segment in which a set of terms goes the wrong way.
+
+        Parameters
+        ----------
+        chosen
+            Positions of the terms.
+        beta
+            Coefficients of all candidates in the user's units, in the order of the terms; (D,).
+        """
+        out = []
+        for (j, attribute), terms in self._holders(chosen).items():
+            rules = self._inequalities(j, attribute, terms)
+            here = beta[rules.columns]
+            size = np.abs(rules.matrix) @ np.abs(here)
+            excess = (rules.matrix @ here - ROUNDING * size).reshape(-1, rules.steps).max(axis=1)
+            out += [
+                WrongSign(
+                    self.encoding.alternatives[j], attribute, rules.segments[i], float(excess[i])
+                )
+                for i in np.flatnonzero(excess > 0)
+            ]
+        return out
+
+    def count(self, chosen: Iterable[int], beta: Floats) -> int:
+        """How many segments go the wrong way."""
+        return len(self.violations(chosen, beta)) if self.signs else 0
+
+    def concern(self, t: int) -> bool:
+        """Whether a term holds an attribute with an expected sign."""
+        return self.encoding.terms[t].term.what in self.signs
+
+    def _holders(self, chosen: Iterable[int]) -> dict[tuple[int, str], tuple[int, ...]]:
+        """(alternative, attribute) -> the terms that hold it."""
+        out: dict[tuple[int, str], tuple[int, ...]] = {}
+        for t in sorted(chosen):
+            encoded = self.encoding.terms[t]
+            what = encoded.term.what
+            if what is not None and what in self.signs:
+                for j in encoded.alternatives:
+                    out[(j, what)] = (*out.get((j, what), ()), t)
+        return out
+
+    def _inequalities(self, j: int, attribute: str, terms: tuple[int, ...]) -> _Inequalities:
+        key = (j, terms)
+        if key not in self._known:
+            encoded = [self.encoding.terms[t] for t in terms]
+            direction = 1.0 if self.signs[attribute] == "-" else -1.0
+            self._known[key] = _make(self.data, j, attribute, encoded, direction)
+        return self._known[key]
+
+
+def check_signs(signs: Mapping[str, Sign], data: ChoiceData) -> None:
+    """Refuse signs of attributes that have no more and less."""
+    for name in signs:
+        if name in data.attributes and data.attributes[name].levels is not None:
+            raise SpecificationError(
+                f"signs: {name} is categorical, so there is no more or less of it."
+            )
+
+
+def _make(
+    data: ChoiceData, j: int, attribute: str, terms: list[TermColumns], direction: float
+) -> _Inequalities:
+    grid = _grid(available_values(data, data.attributes[attribute], (j,)), terms)
+    cells = _cells(data, j, terms)
+    rows: list[Floats] = []
+    steps = max(len(grid) - 1, 1)
+    if all(t.term.how == terms[0].term.how and t.term.how.name in _MONOTONE for t in terms):
+        grid, steps = grid[[0, -1]], 1  # one monotone form: what holds from end to end holds inside
+    for term in terms:
+        base = np.diff(term.term.how.apply(grid, term.parameters), axis=1).T  # (steps, C)
+        if not len(base):
+            base = np.zeros((1, base.shape[1]))
+        shares = np.array([_multiplier(term, cell) for cell in cells])  # (E, K)
+        block = direction * base[None, :, :, None] * shares[:, None, None, :]
+        rows.append(block.reshape(len(cells) * steps, -1))
+    columns = np.concatenate([np.arange(t.start, t.columns.stop) for t in terms])
+    names = tuple(
+        ", ".join(f"{k} {v}" for k, v in cell.items() if isinstance(v, str)) for cell in cells
+    )
+    return _Inequalities(np.hstack(rows), columns, names, steps)
+
+
+_MONOTONE = ("linear", "log", "log1p", "sqrt", "boxcox")
+
+
+def _grid(values: Floats, terms: list[TermColumns]) -> Floats:
+    """Values to look at, ascending: spread evenly over the data, and one in every class."""
+    points = [np.quantile(values, np.linspace(0, 1, POINTS))]
+    low, high = values.min(), values.max()
+    for term in terms:
+        how = term.term.how
+        if isinstance(how, Classes):
+            codes = how.codes(values, term.parameters)
+            points.append(np.array([values[codes == c].min() for c in np.unique(codes)]))
+        if isinstance(how, Piecewise):
+            points.append(np.clip(np.array(how.knots), low, high))
+    return np.unique(np.concatenate(points))
+
+
+Cell = dict[str, str | float]
+
+
+def _cells(data: ChoiceData, j: int, terms: list[TermColumns]) -> list[Cell]:
+    """Combinations of levels that the terms tell apart; ends of numeric covariates."""
+    names = dict.fromkeys(c.name for t in terms for c in t.by)
+    numbers = dict.fromkeys(name for t in terms for name in t.times)
+    here = data.available[j]
+    ends: list[list[float]] = []
+    for name in numbers:
+        values = data.covariates[name].values[here]
+        ends.append([float(values.min()), float(values.max())])
+    levels = [data.covariates[name].levels or () for name in names]
+    if prod(len(x) for x in levels) <= MOST_SEGMENTS:
+        combinations = list(product(*levels))
+    else:
+        codes = np.stack([data.covariates[name].values[here] for name in names], axis=1)
+        combinations = [
+            tuple(levels[i][c] for i, c in enumerate(row)) for row in np.unique(codes, axis=0)
+        ]
+    return [
+        {**dict(zip(names, combination, strict=True)), **dict(zip(numbers, end, strict=True))}
+        for combination in combinations
+        for end in product(*ends)
+    ]
+
+
+def _multiplier(term: TermColumns, cell: Cell) -> Floats:
+    """What the interactions of a term multiply its base by in a segment; shape (K,)."""
+    out = np.ones(1)
+    for known in term.by:
+        mine = np.array([float(level == cell[known.name]) for level in known.columns])
+        out = np.outer(out, mine).ravel()
+    for name in term.times:
+        out = out * float(cell[name])
+    return out

@@ -1,0 +1,91 @@
+"""`Structure`: what a modeller demands of a specification before looking at the data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal
+
+from ardchoice.errors import SpecificationError
+
+Sign = Literal["-", "+"]
+Patterns = str | Sequence[str]
+
+
+@dataclass(frozen=True)
+class Structure:
+    """Rules that every selected specification obeys; each can be switched off.
+
+    Patterns are terms in the grammar with ``*`` for anything: ``"TRAIN: log1p(*) x *"``,
+    ``"*: segments(*)"``.
+
+    Attributes
+    ----------
+    heredity
+        An interaction needs its main term, and one of two covariates needs both one-way ones.
+    one_form
+        One functional form per attribute and alternative: not ``TT`` and ``log(TT)`` together.
+        ``"everywhere"``: the same form in all alternatives.
+    linear_unless
+        How much better, in the criterion, a transformed attribute must be than the attribute as it
+        is: where the data can hardly tell, the simpler form stays. 0 for no preference.
+    constants
+        Constants stay.
+    signs
+        Attribute -> ``"-"`` where more of it pleases nobody, ``"+"`` where it displeases nobody:
+        asked of every alternative and of every segment that interactions create.
+    force
+        Patterns of terms that must be in.
+    forbid
+        Patterns of terms that must not be in.
+    exclusive
+        Each entry some patterns; terms that fit different ones exclude each other. An entry that is
+        a single pattern: at most one of the terms that fit it.
+    together
+        Each entry some patterns: the terms that fit any of them are all in or all out.
+    max_terms, max_coefficients
+        The most a specification may have, constants included.
+    """
+
+    heredity: bool = True
+    one_form: bool | Literal["everywhere"] = True
+    linear_unless: float = 2.0
+    constants: bool = True
+    signs: Mapping[str, Sign] = field(default_factory=dict, hash=False)
+    force: Patterns = ()
+    forbid: Patterns = ()
+    exclusive: Sequence[Patterns] = ()
+    together: Sequence[Patterns] = ()
+    max_terms: int | None = None
+    max_coefficients: int | None = None
+
+    def __post_init__(self) -> None:
+        for attribute, sign in self.signs.items():
+            if sign not in ("-", "+"):
+                raise SpecificationError(
+                    f"signs: {attribute!r} has {sign!r}; a sign is '-' (more of it pleases "
+                    "nobody) or '+' (it displeases nobody)."
+                )
+        if self.one_form not in (True, False, "everywhere"):
+            raise SpecificationError(
+                f"one_form is True, False or 'everywhere', not {self.one_form!r}."
+            )
+        if not self.linear_unless >= 0:
+            raise SpecificationError(
+                "linear_unless is a difference of criteria, zero or more, "
+                f"not {self.linear_unless}."
+            )
+        for name in ("max_terms", "max_coefficients"):
+            most = getattr(self, name)
+            if most is not None and most < 0:
+                raise SpecificationError(f"{name} counts, so it cannot be {most}.")
+
+    @classmethod
+    def none(cls) -> Structure:
+        """No rules at all."""
+        return cls(heredity=False, one_form=False, linear_unless=0.0, constants=False)
+
+
+def listed(patterns: Patterns) -> tuple[str, ...]:
+    """One pattern or several, as several."""
+    return (patterns,) if isinstance(patterns, str) else tuple(patterns)

@@ -1,0 +1,198 @@
+"""`specify`: from observed choices to an estimated, explained specification in one call."""
+
+from __future__ import annotations
+
+import sys
+import time
+import warnings
+from dataclasses import dataclass, field
+from importlib.metadata import version
+
+from ardchoice.ard import ArdFit, Newton, fit_ard
+from ardchoice.ard.fit import Solver
+from ardchoice.ard.trace import Step
+from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, SeparationError
+from ardchoice.mnl import MnlResult, fit_mnl
+from ardchoice.report import summarise_study
+from ardchoice.selection import Ebic, Structure, select
+from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.path import Path, selection_path
+from ardchoice.selection.rules import Bic, Rule
+from ardchoice.selection.search import SearchStep
+from ardchoice.selection.signs import check_signs
+from ardchoice.space import SearchSpace, Specification
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Study:
+    """Everything from one run.
+
+    Attributes
+    ----------
+    data
+        All choices.
+    space
+        What could matter.
+    fit
+        How relevant each candidate is.
+    specification
+        What was kept, and why.
+    result
+        The specification estimated: on all data, or with `honest` on the persons that did not
+        choose it.
+    selection_result
+        With `honest`, the same estimated on the persons that chose it; None otherwise.
+    structure, rule, honest, seed
+        Settings.
+    seconds, version
+    """
+
+    data: ChoiceData
+    space: SearchSpace
+    fit: ArdFit
+    specification: Specification
+    result: MnlResult
+    selection_result: MnlResult | None
+    structure: Structure | None
+    rule: Rule
+    honest: bool
+    seed: int
+    seconds: float
+    version: str = field(default_factory=lambda: version("ardchoice"))
+
+    def path(self, *, folds: int = 5) -> Path:
+        """Criterion, fit and prediction as terms enter in order of relevance."""
+        rule = self.rule if isinstance(self.rule, (Bic, Ebic)) else None
+        return selection_path(
+            self.fit, rule=rule, structure=self.structure, folds=folds, seed=self.seed
+        )
+
+    def summary(self) -> str:
+        """The specification, its estimates and what to know of them, in 80 columns."""
+        return summarise_study(
+            self.specification,
+            self.fit,
+            self.result,
+            self.selection_result,
+            self.rule.name,
+            self.seconds,
+        )
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return f"<Study: {len(self.specification)} of {len(self.space)} terms>"
+
+
+def specify(
+    data: ChoiceData,
+    space: SearchSpace,
+    *,
+    structure: Structure | None = Structure(),  # noqa: B008 - frozen
+    rule: Rule | None = None,
+    solver: Solver | None = None,
+    honest: bool = False,
+    seed: int = 0,
+    progress: bool = False,
+) -> Study:
+    """Find the specification that the data support, and estimate it.
+
+    Parameters
+    ----------
+    data
+        The choices.
+    space
+        What could matter.
+    structure
+        What every specification must obey; None for no rules at all.
+    rule
+        How many terms are enough; `Ebic()` unless told.
+    solver
+        Of relevance; `Newton()` unless told.
+    honest
+        Select on one half of the persons and estimate on the other: p-values of `result` are valid
+        then.
+    seed
+        Of whatever is drawn: halves, folds.
+    progress
+        Whether to tell on standard error how far it is.
+
+    Returns
+    -------
+    Study
+    """
+    started = time.perf_counter()
+    _check(data, space, structure)
+    rule, tell = rule or Ebic(), _Teller(progress)
+    # How relevant is every candidate? Which of them make the specification? What are its estimates?
+    estimated_on, selected_on = data.split(0.5, seed=seed) if honest else (data, data)
+    fit = fit_ard(selected_on, space, solver=solver or Newton(), progress=tell.relevance)
+    specification = select(fit, rule, structure=structure, progress=tell.search)
+    result = _estimate(estimated_on, specification)
+    selection_result = _estimate(selected_on, specification) if honest else None
+    tell.done()
+    return Study(
+        data=data,
+        space=space,
+        fit=fit,
+        specification=specification,
+        result=result,
+        selection_result=selection_result,
+        structure=structure,
+        rule=rule,
+        honest=honest,
+        seed=seed,
+        seconds=time.perf_counter() - started,
+    )
+
+
+def _check(data: ChoiceData, space: SearchSpace, structure: Structure | None) -> None:
+    """Whatever cannot go well, before anything is fitted."""
+    must_be_choice_data(data)
+    if not isinstance(space, SearchSpace):
+        raise ArdchoiceError(
+            f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
+        )
+    compile_structure(structure, space)
+    if structure is not None:
+        check_signs(structure.signs, data)
+
+
+def _estimate(data: ChoiceData, specification: Specification) -> MnlResult:
+    """Estimates, also where one of them is infinite: then it is said which."""
+    try:
+        return fit_mnl(data, specification)
+    except SeparationError as error:
+        warnings.warn(
+            f"{error} The coefficients concerned are large numbers in place of infinite ones.",
+            ArdchoiceWarning,
+            stacklevel=3,
+        )
+        return fit_mnl(data, specification, separation="allow")
+
+
+class _Teller:
+    """Progress on standard error, one line that is written over."""
+
+    def __init__(self, wanted: bool) -> None:
+        self.relevance = self._relevance if wanted else None
+        self.search = self._search if wanted else None
+        self.wanted = wanted
+
+    def _relevance(self, step: Step) -> None:
+        self._line(f"relevance: pass {step.iteration}, {step.active} terms in play")
+
+    def _search(self, step: SearchStep) -> None:
+        self._line(f"search: round {step.round}, {step.terms} terms, {step.criterion:,.1f}")
+
+    def _line(self, text: str) -> None:
+        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
+
+    def done(self) -> None:
+        """End the line."""
+        if self.wanted:
+            self._line("")
+            print("\r", end="", file=sys.stderr, flush=True)
