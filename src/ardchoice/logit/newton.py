@@ -15,6 +15,8 @@ TOLERANCE = 1e-10
 """On half the squared Newton decrement: how much log-likelihood is still to be gained."""
 SUFFICIENT = 1e-4
 """Share of the predicted gain that a step must reach (Armijo)."""
+HOPE = 4.0
+"""Times the gain that the quadratic promises, beyond which nobody should hope."""
 SMALLEST_STEP = 1e-8
 ROUNDING = 1e-13
 """Relative error of a log-likelihood summed over many rows: smaller losses are not losses."""
@@ -58,6 +60,7 @@ def maximise(
     first: Sums | None = None,
     max_iterations: int = 100,
     tolerance: float = TOLERANCE,
+    wanted: float = -np.inf,
 ) -> NewtonFit:
     """Climb from `start` until the Newton decrement is small.
 
@@ -71,6 +74,9 @@ def maximise(
         The sums at `start`, if they are known.
     max_iterations, tolerance
         When to stop.
+    wanted
+        Stop, too, when the maximum is clearly below this log-likelihood: who compares models need
+        not know exactly how bad a bad one is.
     """
     beta = start
     here = first if first is not None else evaluate(beta, 2)
@@ -79,7 +85,8 @@ def maximise(
         step = newton_step(here)
         decrement = 0.5 * float(here.gradient @ step)
         converged = decrement <= tolerance
-        if converged or iterations == max_iterations:
+        hopeless = iterations > 0 and here.loglik + HOPE * decrement < wanted
+        if converged or hopeless or iterations == max_iterations:
             break
         # 1 · The full step, halved while it does not deliver its share of the predicted gain.
         length, noise = 1.0, ROUNDING * abs(here.loglik)

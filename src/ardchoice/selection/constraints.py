@@ -19,6 +19,29 @@ Chosen = frozenset[int]
 Bools = npt.NDArray[np.bool_]
 
 
+def bits(terms: Iterable[int]) -> int:
+    """A set of terms as the bits of one number: rules are checked a million times."""
+    out = 0
+    for t in terms:
+        out |= 1 << int(t)
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Rules:
+    """The rules as bits."""
+
+    forced: int
+    impossible: int
+    conflicts: list[int]
+    partners: list[int]
+    needs: list[tuple[int, ...]]
+
+    def stands(self, t: int, inside: int) -> bool:
+        """Whether a term has all it needs."""
+        return not self.partners[t] & ~inside and all(clause & inside for clause in self.needs[t])
+
+
 @dataclass(frozen=True, eq=False)
 class Constraints:
     """What every selected set of T candidate terms obeys.
@@ -83,11 +106,13 @@ class Constraints:
 
     def is_valid(self, chosen: Chosen) -> bool:
         """Whether a set of terms obeys every rule."""
+        rules, inside = self._rules, bits(chosen)
         return (
-            self.forced <= chosen
+            not rules.forced & ~inside
+            and not rules.impossible & inside
+            and not any(rules.conflicts[t] & inside for t in chosen)
+            and all(rules.stands(t, inside) for t in chosen)
             and self.within_limits(chosen)
-            and all(t not in self.impossible and self._stands(t, chosen) for t in chosen)
-            and all(chosen.isdisjoint(self.conflicts[t]) for t in chosen)
         )
 
     def count(self, chosen: Iterable[int]) -> int:
@@ -102,11 +127,6 @@ class Constraints:
         """Whether it is small enough."""
         return (self.max_terms is None or len(chosen) <= self.max_terms) and (
             self.max_coefficients is None or self.count(chosen) <= self.max_coefficients
-        )
-
-    def _stands(self, t: int, chosen: Chosen) -> bool:
-        return self.partners[t] <= chosen and all(
-            not chosen.isdisjoint(clause) for clause in self.needs[t]
         )
 
     # -- One term in, one term out --------------------------------------------------------------
@@ -132,9 +152,10 @@ class Constraints:
 
     def without(self, chosen: Chosen, out: Iterable[int]) -> Chosen | None:
         """A set without some terms and without what cannot stand alone then; None if never."""
-        left = chosen.difference(out)
+        left, stands = chosen.difference(out), self._rules.stands
         while True:
-            fallen = [t for t in left if not self._stands(t, left)]
+            inside = bits(left)
+            fallen = [t for t in left if not stands(t, inside)]
             if not fallen:
                 return left if self.forced <= left else None
             left = left.difference(fallen)
@@ -197,6 +218,14 @@ class Constraints:
                 out.append(new)
         return [s for s in dict.fromkeys(out) if self.is_valid(s)]
 
+    def reformed(self, chosen: Chosen, terms: Iterable[int]) -> list[Chosen]:
+        """Valid sets in which one of some terms takes another form."""
+        out = []
+        for t in terms:
+            twins = (self.twin(t, how) for how in self._forms(t))
+            out += [chosen - {t} | {u} for u in twins if u is not None and u not in chosen]
+        return [s for s in out if self.is_valid(s)]
+
     def regrouped(self, chosen: Chosen) -> list[Chosen]:
         """Valid sets in which a shared coefficient is split by alternative, or joined again."""
         out = []
@@ -207,6 +236,31 @@ class Constraints:
                 continue
             rest = chosen.difference(members)
             out += [rest | {t} for t in shared if t not in chosen] + [rest | single]
+        return [s for s in dict.fromkeys(out) if s != chosen and self.is_valid(s)]
+
+    def bundled(self, chosen: Chosen) -> list[Chosen]:
+        """Valid sets with a covariate interacted in several places at once, or in none of them.
+
+        What a covariate does often shows only when it may act on several alternatives, or on
+        several attributes, together: one such interaction alone gains nothing. The bundles are all
+        interactions with a covariate of one attribute, of one alternative, and all there are, in
+        the forms that are in.
+        """
+        forms = {(self.terms[t].where, self.terms[t].what, self.terms[t].how) for t in chosen}
+        bundles: dict[object, set[int]] = {}
+        for form in forms:
+            for t in self._by_form[form]:
+                term = self.terms[t]
+                if len(term.by) == 1 and t not in self.impossible:
+                    for key in ((term.what, None), (None, term.where), (None, None)):
+                        bundles.setdefault((term.by, key), set()).add(t)
+        out = []
+        for bundle in bundles.values():
+            if len(bundle - chosen) > 1:
+                out.append(chosen | bundle)
+            if len(bundle & chosen) > 1:
+                left = self.without(chosen, bundle)
+                out += [] if left is None else [left]
         return [s for s in dict.fromkeys(out) if s != chosen and self.is_valid(s)]
 
     def least(self) -> Chosen:
@@ -223,7 +277,7 @@ class Constraints:
         wanted
             Terms to take where the rules allow.
         """
-        wanted = [t for t in wanted if t not in self.impossible]
+        wanted = [int(t) for t in wanted if int(t) not in self.impossible]
         family: dict[object, float] = {}
         for t in wanted:
             term = self.terms[t]
@@ -253,6 +307,16 @@ class Constraints:
         term = self.terms[t]
         return self._twins[(term.where, term.what, ())] if term.what is not None else ()
 
+    @cached_property
+    def _rules(self) -> _Rules:
+        return _Rules(
+            bits(self.forced),
+            bits(self.impossible),
+            [bits(c) for c in self.conflicts],
+            [bits(p) for p in self.partners],
+            [tuple(bits(clause) for clause in needs) for needs in self.needs],
+        )
+
     # -- Arrays ---------------------------------------------------------------------------------
 
     @cached_property
@@ -280,6 +344,13 @@ class Constraints:
         column = np.array([c for clause in clauses for c in clause], dtype=np.intp)
         shape = (len(clauses), len(self.terms))
         return sparse.csr_array((np.ones(len(row)), (row, column)), shape=shape)
+
+    @cached_property
+    def _by_form(self) -> dict[object, list[int]]:
+        out: dict[object, list[int]] = {}
+        for t, term in enumerate(self.terms):
+            out.setdefault((term.where, term.what, term.how), []).append(t)
+        return out
 
     @cached_property
     def _by_content(self) -> dict[object, list[int]]:

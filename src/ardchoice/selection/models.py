@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -14,7 +14,9 @@ from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design, Encoding
+from ardchoice.design.design import BLOCK_BYTES
 from ardchoice.logit import Block, Part, Sums, maximise, one_pass
+from ardchoice.logit.newton import newton_step
 from ardchoice.selection.constraints import Chosen
 
 Floats = npt.NDArray[np.float64]
@@ -23,7 +25,9 @@ Ints = npt.NDArray[np.intp]
 RIDGE = 1e-7
 """Share of the curvature at zero added as a prior precision: it holds an estimate that would run to
 infinity, and moves a log-likelihood by far less than a criterion can notice."""
-CLOSE = 1e-4
+ASTRAY = 100.0
+"""Log-likelihood to be gained at a start that is no help."""
+CLOSE = 2e-3
 """Log-likelihood still to be gained at which a refit is exact enough to be compared."""
 
 
@@ -89,7 +93,7 @@ class Models:
 
     # -- Refits -------------------------------------------------------------------------------
 
-    def refit(self, chosen: Chosen, start: Floats | None = None) -> Fitted:
+    def refit(self, chosen: Chosen, start: Floats | None = None, wanted: float = -np.inf) -> Fitted:
         """The maximum likelihood of a set of terms; known sets are not fitted again.
 
         Parameters
@@ -97,12 +101,14 @@ class Models:
         chosen
         start
             Coefficients near the maximum; shape (D,).
+        wanted
+            A log-likelihood below which the result need not be exact.
         """
         if chosen not in self._known:
-            self._known[chosen] = self._refit(chosen, start)
+            self._known[chosen] = self._refit(chosen, start, wanted)
         return self._known[chosen]
 
-    def _refit(self, chosen: Chosen, start: Floats | None) -> Fitted:
+    def _refit(self, chosen: Chosen, start: Floats | None, wanted: float) -> Fitted:
         self.refits += 1
         columns = self.columns_of(chosen)
         out = np.zeros(len(self.scale))
@@ -111,6 +117,7 @@ class Models:
         blocks, columns = self._some(chosen, columns)
         ridge = self.ridge[columns]
         begin = np.zeros(len(columns)) if start is None else start[columns]
+        first = None
 
         def penalised(beta: Floats, _: int) -> Sums:
             sums = one_pass(beta, blocks)
@@ -120,7 +127,12 @@ class Models:
                 sums.curvature + np.diag(ridge),
             )
 
-        fit = maximise(penalised, begin, tolerance=CLOSE)
+        if start is not None:
+            first = penalised(begin, 2)
+            # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
+            if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
+                begin, first = np.zeros(len(columns)), None
+        fit = maximise(penalised, begin, first=first, tolerance=CLOSE, wanted=wanted)
         out[columns] = fit.beta
         # What the last step gains is not in the log-likelihood of where it was measured.
         return Fitted(chosen, fit.loglik + fit.decrement + 0.5 * float(ridge @ fit.beta**2), out)
@@ -159,20 +171,63 @@ class Models:
     def _some(self, chosen: Chosen, columns: Ints) -> tuple[Iterable[Block], Ints]:
         """Blocks with the columns of some terms only, and which these are."""
         if isinstance(self._blocks, list):
-            return [subset(block, columns) for block in self._blocks], columns
+            return subset(self._blocks, columns), columns
         restricted = self.likelihood.restrict(sorted(chosen))
         inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
         return restricted._blocks, inside[restricted.design.order]
 
 
-def subset(block: Block, columns: Ints) -> Block:
-    """A block with some of its columns, ascending."""
+def subset(blocks: Sequence[Block], columns: Ints) -> list[Block]:
+    """Blocks with some of their columns, ascending: fewer of them, for they are smaller."""
+    width = sum(b - a for a, b in _inside(blocks[0], columns))
+    rows = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+    out: list[Block] = []
+    waiting: list[Block] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(b.shape[1] for b in waiting) >= rows:
+            out.append(_joined(waiting, columns))
+            waiting = []
+    return [*out, _joined(waiting, columns)] if waiting else out
+
+
+def _inside(block: Block, columns: Ints) -> list[tuple[int, int]]:
+    """Which of the wanted columns each part has: a range of them."""
+    return [
+        (int(a), int(b))
+        for a, b in (
+            np.searchsorted(columns, [p.columns.start, p.columns.stop]) for p in block.parts
+        )
+    ]
+
+
+def _joined(blocks: Sequence[Block], columns: Ints) -> Block:
+    """Some columns of several blocks, one below the other."""
+    n = sum(block.shape[1] for block in blocks)
     parts, start = [], 0
-    for part in block.parts:
-        first, last = np.searchsorted(columns, [part.columns.start, part.columns.stop])
-        if last > first:
-            inside = columns[first:last] - part.columns.start
-            width = last - first
-            parts.append(Part(part.alternatives, slice(start, start + width), part.x[inside]))
-            start += width
-    return Block(tuple(parts), block.available, block.choice, block.weight, block.shape)
+    for i, (first, last) in enumerate(_inside(blocks[0], columns)):
+        if last == first:
+            continue
+        part = blocks[0].parts[i]
+        inside = columns[first:last] - part.columns.start
+        x = np.empty((last - first, len(part.alternatives), n))
+        at = 0
+        for block in blocks:
+            rows = block.shape[1]
+            np.take(block.parts[i].x, inside, axis=0, out=x[:, :, at : at + rows], mode="clip")
+            at += rows
+        parts.append(Part(part.alternatives, slice(start, start + last - first), x))
+        start += last - first
+    everywhere = all(block.available is None for block in blocks)
+    shown = [
+        np.ones(block.shape, dtype=bool) if block.available is None else block.available
+        for block in blocks
+    ]
+    weights = [block.weight for block in blocks if block.weight is not None]
+    return Block(
+        parts=tuple(parts),
+        available=None if everywhere else np.concatenate(shown, axis=1),
+        choice=np.concatenate([block.choice for block in blocks]),
+        weight=np.concatenate(weights) if weights else None,
+        shape=(blocks[0].shape[0], n),
+    )

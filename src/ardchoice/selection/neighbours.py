@@ -1,7 +1,8 @@
 """The valid neighbours of a set of terms, all scored on a surrogate.
 
 One term more, one less, one for another; a term with what it needs; an attribute in another form
-with all its interactions; a shared coefficient split, or specific ones joined.
+with all its interactions; a shared coefficient split, or specific ones joined; a covariate
+interacted in several places at once.
 """
 
 from __future__ import annotations
@@ -17,6 +18,10 @@ from ardchoice.selection.surrogate import Surrogate
 
 Floats = npt.NDArray[np.float64]
 NOTHING = -1
+MISSED = 30.0
+"""Log-likelihood that no other term is expected to make up for."""
+PROMISE = 0.3
+"""Share of its penalty that a term must gain alone for what it needs to be tried with it."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,23 +62,44 @@ class Neighbours:
 
 
 def neighbours(
-    chosen: Chosen, surrogate: Surrogate, constraints: Constraints, criterion: Criterion
+    chosen: Chosen,
+    surrogate: Surrogate,
+    constraints: Constraints,
+    criterion: Criterion,
+    *,
+    missed: float = MISSED,
 ) -> Neighbours:
-    """Every valid neighbour of a valid set."""
+    """Every valid neighbour of a valid set that may be better.
+
+    Parameters
+    ----------
+    chosen
+    surrogate, constraints, criterion
+    missed
+        A term whose loss costs more log-likelihood than this is replaced by other forms of itself
+        only: nothing else could make up for it.
+    """
     found = _Found([], [], [], [])
     # 1 · One more.
-    _with_one_more(found, chosen, chosen, surrogate, constraints, criterion)
+    gains = _with_one_more(found, chosen, chosen, surrogate, constraints, criterion)
     # 2 · One less, and one less with another in its place.
+    losses = surrogate.losses(chosen)
     for t in sorted(chosen):
-        left = constraints.without(chosen, [t])
+        left = constraints.without(chosen, [t]) if losses[t] <= missed else None
         if left is not None:
             _with_one_more(found, left, chosen, surrogate, constraints, criterion)
     # 3 · Several at once.
     simple = constraints.addable(chosen)
-    several = [*constraints.reshaped(chosen), *constraints.regrouped(chosen)]
-    for t in range(len(constraints.terms)):
-        if not simple[t] and t not in chosen and t not in constraints.impossible:
-            several += constraints.completions(chosen, t)
+    several = [
+        *constraints.reshaped(chosen),
+        *constraints.regrouped(chosen),
+        *constraints.bundled(chosen),
+        *constraints.reformed(chosen, [t for t in chosen if losses[t] > missed]),
+    ]
+    worth = 2 * gains > PROMISE * criterion.per_coefficient * constraints.columns
+    for u in np.flatnonzero(worth & ~simple).tolist():
+        if u not in chosen and u not in constraints.impossible:
+            several += constraints.completions(chosen, u)
     several = [s for s in dict.fromkeys(several) if s != chosen]
     if several:
         found.add(several, np.array([predict(s, 0.0, constraints, criterion) for s in several]))
@@ -127,8 +153,11 @@ def _with_one_more(
     surrogate: Surrogate,
     constraints: Constraints,
     criterion: Criterion,
-) -> None:
-    """A set (unless it is where we come from) and the set with any one term more."""
+) -> Floats:
+    """A set (unless it is where we come from) and the set with any one term more.
+
+    Returns what every term would gain, whether it may come in or not; shape (T,).
+    """
     reached, gains = surrogate.additions(base)
     count, cost = constraints.count(base), constraints.cost(base)
     if base != origin:
@@ -140,3 +169,4 @@ def _with_one_more(
         penalty = criterion.penalty(count + constraints.columns[terms], len(base) + 1)
         values = -2 * (reached + gains[terms]) + penalty + constraints.costs[terms] + cost
         found.extend(base, terms, values)
+    return gains

@@ -1,15 +1,17 @@
 """Local search over valid specifications.
 
-Most of it happens on a surrogate and costs no pass over the data: from several starts, always to
-the best neighbour not yet visited, going on for a while where nothing improves. What looks best is
-refitted exactly, a new surrogate is made around the best refit, and so on until no neighbour
-improves on it.
+Most of it happens on a surrogate and costs no pass over the data: always to the best neighbour not
+yet visited, going on for a while where nothing improves. What looks best is refitted exactly, a new
+surrogate is made around the best refit, and so on until no neighbour improves on it. This is done
+from several starts, and where these end differently, from what their ends have in common and from
+what either has.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +27,7 @@ Floats = npt.NDArray[np.float64]
 
 NEAR = 2.0
 """A criterion this close to the best is a near-tie."""
-PATIENCE = 6
+PATIENCE = 2
 """Steps without improvement before a climb is given up."""
 LOOK = 60
 """Neighbours of each step that are remembered, and whose signs are looked at."""
@@ -33,9 +35,11 @@ CONFIRM = 12
 """Most refits of a round."""
 UNSURE = 1.0
 """By how much a prediction may miss before it is worth no refit."""
+GENERATIONS, PARENTS = 3, 3
+"""How often ends are crossed, and how many of the best."""
 ROUNDS = 25
-"""Most surrogates."""
-BETTER = 1e-3
+"""Most surrogates on the way from one start."""
+BETTER = 0.01
 """Improvement of a criterion that counts; less is rounding of refits."""
 
 Score = tuple[int, float]
@@ -65,6 +69,11 @@ class Problem:
         """Of an exact refit."""
         value = predict(fitted.chosen, fitted.loglik, self.constraints, self.criterion)
         return self.wrong(fitted.chosen, fitted.beta), value
+
+    def reach(self, chosen: Chosen, criterion: float) -> float:
+        """The log-likelihood below which a set is not even a near-tie of a criterion."""
+        zero = predict(chosen, 0.0, self.constraints, self.criterion)
+        return 0.5 * (zero - criterion - 2 * NEAR)
 
     def wrong(self, chosen: Chosen, beta: Floats) -> int:
         """Segments in which a set of terms with (scaled) coefficients goes the wrong way."""
@@ -119,73 +128,139 @@ def search(
     progress
         Called after every round.
     """
-    models = problem.models
-    tried: dict[Chosen, Score] = {}
+    walk = _Walk(problem, progress)
+    ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
+    best = walk.cross(ends, patience)
+    score = walk.tried[best.chosen]
+    return Found(best, score, walk.tried, walk.around(best), walk.rounds, problem.models.refits)
 
-    def confirm(chosen: Chosen, start: Floats | None) -> Fitted:
-        fitted = models.refit(chosen, start)
-        tried[chosen] = problem.score(fitted)
+
+class _Walk:
+    """What is known while searching: refits and surrogates, made once."""
+
+    def __init__(self, problem: Problem, progress: Callable[[SearchStep], None] | None) -> None:
+        self.problem, self.progress = problem, progress
+        self.tried: dict[Chosen, Score] = {}
+        self.rounds = 0
+        self._latest: tuple[Chosen, Surrogate] | None = None
+
+    def confirm(self, chosen: Chosen, start: Floats | None, best: Fitted | None = None) -> Fitted:
+        """A refit: exact, unless it is clearly worse than the best."""
+        wanted = -np.inf if best is None else self.problem.reach(chosen, self.tried[best.chosen][1])
+        fitted = self.problem.models.refit(chosen, start, wanted)
+        self.tried[chosen] = self.problem.score(fitted)
         return fitted
 
-    best = confirm(starts[0], None)
-    origins = list(dict.fromkeys(starts))
-    done = 0
-    for done in range(1, ROUNDS + 1):
-        # 1 · A surrogate around the best, and what can be reached on it.
-        surrogate = Surrogate(models.quadratic(best), models.columns)
-        pool: dict[Chosen, Score] = {}
-        for start in origins:
-            climb(problem, surrogate, start, pool, patience)
-        # 2 · The promising ones, exactly.
-        before = best
-        for chosen in promising(pool, tried, tried[best.chosen]):
-            fitted = confirm(chosen, surrogate.beta(chosen))
-            if _less(tried[chosen], tried[best.chosen]):
-                best = fitted
-        if progress is not None:
-            progress(SearchStep(done, len(best.chosen), tried[best.chosen][1], models.refits))
-        if best is before:
-            break
-        origins = [best.chosen]
-    return Found(best, tried[best.chosen], tried, surrogate, done, models.refits)
+    def around(self, fitted: Fitted) -> Surrogate:
+        """The surrogate around a refit; one pass."""
+        if self._latest is None or self._latest[0] != fitted.chosen:
+            models = self.problem.models
+            made = Surrogate(models.quadratic(fitted), models.columns)
+            self._latest = (fitted.chosen, made)
+        return self._latest[1]
+
+    def descend(self, start: Chosen, patience: int) -> Fitted:
+        """From a start to where no neighbour, and nothing that a climb finds, is better."""
+        best = self.confirm(start, None)
+        for _ in range(ROUNDS):
+            self.rounds += 1
+            # 1 · What can be reached on a surrogate around the best.
+            surrogate, before = self.around(best), best
+            pools = climb(self.problem, surrogate, best.chosen, patience)
+            # 2 · The promising ones, exactly: what is far away first, since it gains most if it
+            # holds; where it does not, the neighbours, which a surrogate knows well.
+            for pool in (pools.all, pools.near):
+                for chosen in promising(pool, self.tried, self.tried[best.chosen]):
+                    fitted = self.confirm(chosen, surrogate.beta(chosen), best)
+                    if _less(self.tried[chosen], self.tried[best.chosen]):
+                        best = fitted
+                if best is not before:
+                    break
+            self._tell(best)
+            if best is before:
+                break
+        return best
+
+    def cross(self, ends: Sequence[Fitted], patience: int) -> Fitted:
+        """Search on from what two ends have in common, and from what either has, while that helps.
+
+        Where several starts end alike, there is nothing to cross and nothing is spent.
+        """
+        constraints = self.problem.constraints
+        known = {end.chosen: end for end in ends}
+        started: set[Chosen] = set()
+        for _ in range(GENERATIONS):
+            ranked = sorted(known, key=lambda s: self.tried[s])[:PARENTS]
+            for a, b in combinations(ranked, 2):
+                shares = np.zeros(len(constraints.terms))
+                shares[list(a)] += 1
+                shares[list(b)] += 1
+                for wanted in (a & b, a | b):
+                    start = constraints.build(shares, sorted(wanted))
+                    if start not in started and start not in known:
+                        started.add(start)
+                        end = self.descend(start, patience)
+                        known[end.chosen] = end
+            best = min(known, key=lambda s: self.tried[s])
+            if best == ranked[0]:
+                break
+        return known[best]
+
+    def _tell(self, best: Fitted) -> None:
+        if self.progress is not None:
+            value, refits = self.tried[best.chosen][1], self.problem.models.refits
+            self.progress(SearchStep(self.rounds, len(best.chosen), value, refits))
+
+
+@dataclass(frozen=True, eq=False)
+class Pools:
+    """Sets seen on a climb with their predicted scores: all, and those next to the start."""
+
+    all: dict[Chosen, Score]
+    near: dict[Chosen, Score]
 
 
 def climb(
     problem: Problem,
     surrogate: Surrogate,
     start: Chosen,
-    pool: dict[Chosen, Score],
     patience: int,
-) -> None:
-    """Walk on a surrogate; everything good on the way goes into the pool with its score.
+) -> Pools:
+    """Walk on a surrogate, always to the best neighbour not visited yet, better or not.
 
-    Always to the best neighbour not visited yet, better or not, until `patience` steps in a row
-    brought nothing new.
+    Parameters
+    ----------
+    problem, surrogate
+    start
+    patience
+        It ends when more steps than this in a row brought nothing new.
     """
     constraints, criterion = problem.constraints, problem.criterion
     value = predict(start, float(surrogate.reached([start])[0]), constraints, criterion)
     current = start
-    best = pool[current] = (problem.wrong(current, surrogate.beta(current)), value)
+    best = (problem.wrong(current, surrogate.beta(current)), value)
+    pools = Pools({current: best}, {})
     visited, idle = {current}, 0
     while idle <= patience:
         around = neighbours(current, surrogate, constraints, criterion)
         step: tuple[Score, Chosen] | None = None
         for i in around.best(LOOK):
             chosen = around.at(i)
-            if chosen in visited:
-                continue
-            score = pool.get(chosen)
+            score = pools.all.get(chosen)
             if score is None:
                 wrong = problem.wrong(chosen, surrogate.beta(chosen)) if problem.signs.signs else 0
-                score = pool[chosen] = (wrong, float(around.values[i]))
-            if step is None or score < step[0]:
+                score = pools.all[chosen] = (wrong, float(around.values[i]))
+            if current == start:
+                pools.near[chosen] = score
+            if chosen not in visited and (step is None or score < step[0]):
                 step = (score, chosen)
         if step is None:
-            return
+            break
         current = step[1]
         visited.add(current)
         idle = 0 if _less(step[0], best) else idle + 1
         best = min(best, step[0])
+    return pools
 
 
 def promising(pool: dict[Chosen, Score], tried: dict[Chosen, Score], best: Score) -> list[Chosen]:

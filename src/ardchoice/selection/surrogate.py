@@ -83,6 +83,20 @@ class Surrogate:
             out[which] = self.constant + 0.5 * np.einsum("gk,gk->g", right, beta)
         return out
 
+    def losses(self, chosen: Chosen) -> dict[int, float]:
+        """How much a set loses without each of its terms."""
+        at = self.columns_of(chosen)
+        if not len(at):
+            return {}
+        inverse = linalg.inv(self.h[np.ix_(at, at)], check_finite=False)
+        beta = inverse @ self.b[at]
+        out = {}
+        for t in chosen:
+            mine = np.searchsorted(at, np.sort(self.columns[t]))
+            own = beta[mine]
+            out[t] = 0.5 * float(own @ np.linalg.solve(inverse[np.ix_(mine, mine)], own))
+        return out
+
     def additions(self, chosen: Chosen) -> tuple[float, Floats]:
         """What a set reaches, and how much every term would add to it; shape (T,)."""
         at = self.columns_of(chosen)
