@@ -19,7 +19,7 @@ from ardchoice.selection.surrogate import Surrogate
 Floats = npt.NDArray[np.float64]
 NOTHING = -1
 MISSED = 30.0
-"""Log-likelihood that no other term is expected to make up for."""
+"""Log-likelihood that nothing but another form of a term is expected to make up for."""
 PROMISE = 0.3
 """Share of its penalty that a term must gain alone for what it needs to be tried with it."""
 
@@ -67,7 +67,7 @@ def neighbours(
     constraints: Constraints,
     criterion: Criterion,
     *,
-    missed: float = MISSED,
+    thorough: bool = False,
 ) -> Neighbours:
     """Every valid neighbour of a valid set that may be better.
 
@@ -75,10 +75,11 @@ def neighbours(
     ----------
     chosen
     surrogate, constraints, criterion
-    missed
-        A term whose loss costs more log-likelihood than this is replaced by other forms of itself
-        only: nothing else could make up for it.
+    thorough
+        Also those that cannot be: with a term gone for which nothing could make up, or with one
+        that gains nothing.
     """
+    missed, promise = (np.inf, -1.0) if thorough else (MISSED, PROMISE)
     found = _Found([], [], [], [])
     # 1 · One more.
     gains = _with_one_more(found, chosen, chosen, surrogate, constraints, criterion)
@@ -96,7 +97,7 @@ def neighbours(
         *constraints.bundled(chosen),
         *constraints.reformed(chosen, [t for t in chosen if losses[t] > missed]),
     ]
-    worth = 2 * gains > PROMISE * criterion.per_coefficient * constraints.columns
+    worth = 2 * gains > promise * criterion.per_coefficient * constraints.columns
     for u in np.flatnonzero(worth & ~simple).tolist():
         if u not in chosen and u not in constraints.impossible:
             several += constraints.completions(chosen, u)

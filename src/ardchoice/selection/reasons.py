@@ -30,7 +30,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
     """The specification that a search found, with the reasons that its neighbours give."""
     best, terms = found.best.chosen, problem.constraints.terms
     around = neighbours(
-        best, found.surrogate, problem.constraints, problem.criterion, missed=np.inf
+        best, found.surrogate, problem.constraints, problem.criterion, thorough=True
     )
     tried = _refit_near(problem, found, around)
     with_term = _best_with(problem, found, around, tried)

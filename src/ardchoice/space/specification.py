@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
@@ -92,6 +93,22 @@ class Specification:
                     lines.append(" " * (width - 1) + f"+ {content}")
                 else:
                     lines[-1] += f" + {content}"
+        return "\n".join(lines)
+
+    def explain(self) -> str:
+        """Why every candidate was kept or dropped, in 80 columns; kept ones first."""
+        inside = set(self.terms)
+        names = {str(t): reason for t, reason in self.reasons.items() if t in inside}
+        names |= {str(t): reason for t, reason in self.reasons.items() if t not in inside}
+        width = min(max(map(len, names), default=0), WIDTH // 2)
+        lines: list[str] = []
+        for name, reason in names.items():
+            body = textwrap.wrap(reason, WIDTH - width - 2)
+            if len(name) <= width:
+                lines.append(f"{name:<{width}}  {body.pop(0)}")
+            else:
+                lines.append(name)
+            lines += [" " * (width + 2) + line for line in body]
         return "\n".join(lines)
 
     def __str__(self) -> str:
