@@ -263,10 +263,8 @@ def show(done: Iterable[Run]) -> None:
             mine = [r for r in here if r.method == method]
             if mine:
                 print(line(space, method, mine, base))
-    print(
-        "BIC+ above the true specification on average, and share of runs above it by more than 2;"
-    )
-    print("KL against the true probabilities, relative to the true specification re-estimated;")
+    print("BIC+: above the true specification, on average and share of runs by more than 2.")
+    print("KL: loss against the true probabilities, relative to the truth re-estimated.")
     print("Grams: time in units of one dense X'WX over the same data.")
 
 

@@ -167,7 +167,7 @@ def _estimate(data: ChoiceData, specification: Specification) -> MnlResult:
         return fit_mnl(data, specification)
     except SeparationError as error:
         warnings.warn(
-            f"{error} The coefficients concerned are large numbers in place of infinite ones.",
+            f"{error} They are reported as large numbers without standard errors.",
             ArdchoiceWarning,
             stacklevel=3,
         )

@@ -73,6 +73,11 @@ def brief(value: float) -> str:
     return "." if math.isnan(value) else f"{value:.4g}"
 
 
+def decimals(value: float) -> str:
+    """A number with two decimals."""
+    return "." if math.isnan(value) else f"{value:.2f}"
+
+
 def p_value(p: float) -> str:
     """A p-value in four decimals, or ``<0.0001``."""
     if math.isnan(p):

@@ -13,7 +13,10 @@ from ardchoice.logit.block import Floats
 
 
 def covariances(
-    fit: NewtonFit, blocks: Iterable[Block], person: npt.NDArray[np.intp] | None
+    fit: NewtonFit,
+    blocks: Iterable[Block],
+    person: npt.NDArray[np.intp] | None,
+    gone: Floats | None = None,
 ) -> dict[str, Floats]:
     """H⁻¹, and H⁻¹ (Σ s s') H⁻¹ with scores s per situation and summed per person.
 
@@ -27,8 +30,16 @@ def covariances(
         The design it was fitted on, in the order of the data.
     person
         Shape (N,); None without persons.
+    gone
+        Directions in which the estimates run to infinity, shape (D, r): coefficients that take part
+        have no variance (not a number), the others that of a fit without these directions.
     """
-    inverse = inverse_curvature(fit.curvature)
+    infinite = np.zeros(len(fit.beta), dtype=bool)
+    if gone is not None and gone.shape[1]:
+        inverse = inverse_without(fit.curvature, gone)
+        infinite = (gone != 0).any(axis=1)
+    else:
+        inverse = inverse_curvature(fit.curvature)
     n = len(fit.beta)
     meat = np.zeros((n, n))
     by_person = None if person is None else np.zeros((int(person.max()) + 1, n))
@@ -42,7 +53,20 @@ def covariances(
     out = {"classical": inverse, "robust": inverse @ meat @ inverse}
     if by_person is not None:
         out["cluster"] = inverse @ (by_person.T @ by_person) @ inverse
+    for matrix in out.values():
+        matrix[infinite] = np.nan
+        matrix[:, infinite] = np.nan
     return out
+
+
+def inverse_without(curvature: Floats, gone: Floats) -> Floats:
+    """The inverse of H on what is orthogonal to some directions, where these are zero; (D, D)."""
+    scale = 1 / np.sqrt(np.maximum(np.diag(curvature), 1e-300))
+    scaled = curvature * scale * scale[:, None]
+    # In units of `scale` a direction v is v / scale.
+    basis = linalg.null_space((gone / scale[:, None]).T)
+    middle = np.linalg.inv(basis.T @ scaled @ basis)
+    return np.asarray(scale[:, None] * (basis @ middle @ basis.T) * scale)
 
 
 def inverse_curvature(curvature: Floats) -> Floats:

@@ -18,7 +18,7 @@ from ardchoice.mnl.baselines import null_loglik
 from ardchoice.mnl.covariance import covariances
 from ardchoice.mnl.identification import check_identification
 from ardchoice.mnl.result import MnlResult
-from ardchoice.mnl.separation import check_separation
+from ardchoice.mnl.separation import check_separation, vanished_directions
 from ardchoice.space import Specification, Term
 from ardchoice.space.grammar import as_specification
 
@@ -86,7 +86,10 @@ def _fit(
         # In units of a situation of average weight: all weights halved change nothing.
         tolerance=TOLERANCE * float(data.weights.mean()),
     )
-    if separation != "allow":
+    gone = None
+    if separation == "allow":
+        gone = vanished_directions(fit.curvature, first.curvature)
+    else:
         check_separation(fit, first.curvature, design, blocks)
     if not fit.converged:
         warnings.warn(
@@ -104,7 +107,7 @@ def _fit(
         coefficients=fit.beta[back],
         covariances={
             kind: matrix[np.ix_(back, back)]
-            for kind, matrix in covariances(fit, blocks, data.person).items()
+            for kind, matrix in covariances(fit, blocks, data.person, gone).items()
         },
         loglik=fit.loglik,
         null_loglik=null_loglik(data),

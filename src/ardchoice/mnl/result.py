@@ -319,7 +319,11 @@ class MnlResult:
         """Delta method: the standard error of f(β) is √(∇f' Cov ∇f)."""
         matrix = self._covariance(cov)
         gradients = np.stack([e.gradient for e in found])
-        variance = np.einsum("ij,jk,ik->i", gradients, matrix, gradients)
+        # A coefficient without a variance spoils only what depends on it.
+        unknown = np.isnan(np.diag(matrix))
+        known = np.where(np.isnan(matrix), 0.0, matrix)
+        variance = np.einsum("ij,jk,ik->i", gradients, known, gradients)
+        variance[(gradients[:, unknown] != 0).any(axis=1)] = np.nan
         values = np.array([e.value for e in found])
         frame = estimates_frame(values, np.sqrt(np.maximum(variance, 0.0)), level)
         for position, key in enumerate(keys):

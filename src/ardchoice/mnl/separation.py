@@ -49,19 +49,24 @@ def check_separation(
         What was fitted.
     """
     scale = 1 / np.sqrt(np.diag(curvature_at_zero))
-    values, vectors = linalg.eigh(
-        fit.curvature * scale * scale[:, None], curvature_at_zero * scale * scale[:, None]
-    )
-    suspects = vectors[:, values < VANISHED] * scale[:, None]
-    if not suspects.shape[1]:
-        return
-    # What a vector has only a trace of is what Newton's method has not yet left behind.
-    size = np.abs(suspects) / scale[:, None]
-    suspects[size < TRACE * size.max(axis=0)] = 0.0
-    direction = _direction(suspects, blocks)
+    suspects = vanished_directions(fit.curvature, curvature_at_zero)
+    direction = _direction(suspects, blocks) if suspects.shape[1] else None
     if direction is None:
         return
     raise SeparationError(_explain(direction, np.abs(direction) / scale, design, blocks))
+
+
+def vanished_directions(curvature: Floats, curvature_at_zero: Floats) -> Floats:
+    """Directions along which the curvature is gone; shape (D, r), r of them."""
+    scale = 1 / np.sqrt(np.diag(curvature_at_zero))
+    values, vectors = linalg.eigh(
+        curvature * scale * scale[:, None], curvature_at_zero * scale * scale[:, None]
+    )
+    suspects = vectors[:, values < VANISHED]
+    # What a vector has only a trace of is what Newton's method has not yet left behind.
+    size = np.abs(suspects)
+    suspects[size < TRACE * size.max(axis=0, initial=0.0)] = 0.0
+    return np.asarray(suspects * scale[:, None])
 
 
 def _explain(direction: Floats, size: Floats, design: Design, blocks: Iterable[Block]) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ardchoice.text import number, p_value, table
+from ardchoice.text import decimals, number, p_value, table
 
 if TYPE_CHECKING:
     from ardchoice.mnl.result import Covariance, MnlResult
@@ -53,7 +53,7 @@ def _estimates(result: MnlResult, cov: Covariance) -> str:
     frame = result.to_frame(cov)
     cells = frame[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
     rows = [
-        [name, number(estimate), number(std_err), f"{z:.2f}", p_value(p)]
+        [name, number(estimate), number(std_err), decimals(z), p_value(p)]
         for name, (estimate, std_err, z, p) in zip(result.names, cells, strict=True)
     ]
     body = table(rows, ["coefficient", "estimate", "std err", "z", "p"])

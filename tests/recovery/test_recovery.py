@@ -1,0 +1,59 @@
+"""Recovery of known specifications: the quick modes of the benchmarks."""
+
+from importlib import import_module
+from pathlib import Path
+from types import ModuleType
+
+import numpy as np
+import pytest
+
+BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
+
+pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="benchmarks are not installed")
+
+
+@pytest.fixture
+def load(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
+    monkeypatch.syspath_prepend(str(BENCHMARKS))
+
+    def by_name(name: str) -> ModuleType:
+        return import_module(name)
+
+    return by_name
+
+
+def test_specify_beats_the_papers_rule_and_stepwise(
+    load,  # type: ignore[no-untyped-def]
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    out = tmp_path / "runs.jsonl"
+    arguments = ["--quick", "--out", str(out)]
+    runs = load("recovery").main(arguments)
+    mean = {
+        (method, column): np.mean([getattr(r, column) for r in runs if r.method == method])
+        for method in {r.method for r in runs}
+        for column in ("f1", "exact", "bic_above", "loss")
+    }
+    # S1 and S6, two seeds each: every term is supported, so every term is to be found.
+    assert mean["specify", "f1"] >= 0.96
+    for rival in ("paper's rule", "stepwise BIC", "every column"):
+        assert mean["specify", "f1"] > mean[rival, "f1"]
+        assert mean["specify", "exact"] > mean[rival, "exact"]
+        assert mean["specify", "bic_above"] < mean[rival, "bic_above"]
+        assert mean["specify", "loss"] < mean[rival, "loss"]
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    # A second call goes on from the file: nothing is run again.
+    written = out.read_text(encoding="utf-8")
+    assert len(load("recovery").main(arguments)) == len(runs)
+    assert out.read_text(encoding="utf-8") == written
+
+
+def test_honest_intervals_cover_more_often_than_those_of_the_selecting_half(
+    load,  # type: ignore[no-untyped-def]
+) -> None:
+    total = load("honest").main(["--sets", "12"])
+    assert total.selected > 20
+    assert total.estimating > total.selecting
+    assert total.estimating / total.selected > 0.8
