@@ -19,7 +19,7 @@ from ardchoice.report import summarise_study
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.path import Path, selection_path
-from ardchoice.selection.rules import Bic, Rule
+from ardchoice.selection.rules import Bic, Rule, must_be_rule
 from ardchoice.selection.search import SearchStep
 from ardchoice.selection.signs import check_signs
 from ardchoice.space import SearchSpace, Specification
@@ -46,6 +46,8 @@ class Study:
         With `honest`, the same estimated on the persons that chose it; None otherwise.
     structure, rule, honest, seed
         Settings.
+    notes
+        What to know of the estimates, a sentence each.
     seconds, version
     """
 
@@ -60,7 +62,12 @@ class Study:
     honest: bool
     seed: int
     seconds: float
+    notes: tuple[str, ...] = ()
     version: str = field(default_factory=lambda: version("ardchoice"))
+
+    def explain(self) -> str:
+        """Why every candidate was kept or dropped, in 80 columns."""
+        return self.specification.explain()
 
     def path(self, *, folds: int = 5) -> Path:
         """Criterion, fit and prediction as terms enter in order of relevance."""
@@ -78,6 +85,7 @@ class Study:
             self.selection_result,
             self.rule.name,
             self.seconds,
+            self.notes,
         )
 
     def __str__(self) -> str:
@@ -126,13 +134,14 @@ def specify(
     """
     started = time.perf_counter()
     _check(data, space, structure)
-    rule, tell = rule or Ebic(), _Teller(progress)
+    rule, tell = Ebic() if rule is None else rule, _Teller(progress)
+    must_be_rule(rule)
     # How relevant is every candidate? Which of them make the specification? What are its estimates?
     estimated_on, selected_on = data.split(0.5, seed=seed) if honest else (data, data)
     fit = fit_ard(selected_on, space, solver=solver or Newton(), progress=tell.relevance)
     specification = select(fit, rule, structure=structure, progress=tell.search)
-    result = _estimate(estimated_on, specification)
-    selection_result = _estimate(selected_on, specification) if honest else None
+    result, notes = _estimate(estimated_on, specification)
+    selection_result = _estimate(selected_on, specification)[0] if honest else None
     tell.done()
     return Study(
         data=data,
@@ -146,6 +155,7 @@ def specify(
         honest=honest,
         seed=seed,
         seconds=time.perf_counter() - started,
+        notes=notes,
     )
 
 
@@ -161,17 +171,16 @@ def _check(data: ChoiceData, space: SearchSpace, structure: Structure | None) ->
         check_signs(structure.signs, data)
 
 
-def _estimate(data: ChoiceData, specification: Specification) -> MnlResult:
-    """Estimates, also where one of them is infinite: then it is said which."""
+def _estimate(data: ChoiceData, specification: Specification) -> tuple[MnlResult, tuple[str, ...]]:
+    """Estimates, also where some of them are infinite: then it is said which."""
     try:
-        return fit_mnl(data, specification)
+        return fit_mnl(data, specification), ()
     except SeparationError as error:
-        warnings.warn(
-            f"{error} They are reported as large numbers without standard errors.",
-            ArdchoiceWarning,
-            stacklevel=3,
+        note = str(error).partition("; separation=")[0] + (
+            ". Coefficients concerned are shown as large numbers without standard errors."
         )
-        return fit_mnl(data, specification, separation="allow")
+        warnings.warn(note, ArdchoiceWarning, stacklevel=3)
+        return fit_mnl(data, specification, separation="allow"), (note,)
 
 
 class _Teller:

@@ -127,6 +127,25 @@ def test_single_changes_never_lower_the_evidence_and_bring_groups_back() -> None
     assert again.rounds == 0
 
 
+@pytest.mark.parametrize("seed", range(4))
+def test_where_single_changes_end_none_helps_neither_in_play_nor_out(seed: int) -> None:
+    # Forty groups, so that most are out of play and what they would gain is asked only at times.
+    rng = np.random.default_rng(seed)
+    x = rng.normal(size=(300, 80)) @ (np.eye(80) + 0.2 * rng.normal(size=(80, 80)))
+    y = x[:, :6] @ rng.normal(size=6) + 3 * rng.normal(size=300)
+    quadratic = Quadratic(0.0, x.T @ y / 9, x.T @ x / 9)
+    groups = Groups(np.repeat(np.arange(40), 2), 40)
+    fit = coordinate_ascent(quadratic, groups, np.zeros(40), worth=1e-7)
+    assert fit.settled
+    assert 0 < np.count_nonzero(fit.lam) < 40
+    fresh = posterior(quadratic, groups, fit.lam)
+    assert fit.post.log_evidence == pytest.approx(fresh.log_evidence, abs=1e-9)
+    lever = leverage(quadratic, groups, fit.lam, fresh)
+    best = best_lambda(lever.s, lever.q)
+    left = gain(best, lever.s, lever.q) - gain(fit.lam, lever.s, lever.q)
+    assert left.max() <= 1e-7
+
+
 def test_the_fixed_point_is_a_stationary_point() -> None:
     quadratic = random_quadratic(4)
     fit = fixed_point(quadratic, GROUPS, np.full(6, 0.1), 10_000, 1e-12)

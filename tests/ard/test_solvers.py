@@ -4,16 +4,25 @@ import numpy as np
 import pytest
 from gaussian import GaussianLikelihood
 
-from ardchoice.ard.dsvi import Dsvi, Variational, bound_gradient, run_dsvi
+from ardchoice.ard.dsvi import (
+    Dsvi,
+    DsviPaper,
+    Variational,
+    bound_gradient,
+    run_dsvi,
+    run_paper,
+)
 from ardchoice.ard.groups import Groups
-from ardchoice.ard.meanfield import bound
+from ardchoice.ard.meanfield import bound, mean_field, start_at
 from ardchoice.ard.newton import Newton, run_newton
+from ardchoice.ard.quadratic import expand
 from ardchoice.ard.trace import Report
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Sums
 
 CLOSED_FORM = 1e-6
 FINITE_DIFFERENCE = 1e-6
+AGREE = 0.05  # what draws and batches leave after the last steps
 
 
 def orthogonal(size: int, n_terms: int = 20) -> tuple[GaussianLikelihood, Groups]:
@@ -94,6 +103,21 @@ def test_the_gradient_is_that_of_the_bound() -> None:
         by_scale = (value(mean, scale + e) - value(mean, scale - e)) / (2 * step)
         assert ours.mean[k] == pytest.approx(by_mean, rel=FINITE_DIFFERENCE, abs=1e-6)
         assert ours.scale[k] == pytest.approx(by_scale, rel=FINITE_DIFFERENCE, abs=1e-6)
+
+
+def test_the_published_schedule_ends_where_closed_forms_do() -> None:
+    likelihood = small(400)
+    here = likelihood.sums(np.zeros(6))
+    # A tenth of the steps, and a rate that decays as much over all of them.
+    solver = DsviPaper(steps=40_000, decay_every=100)
+    q, _ = run_paper(solver, likelihood, GROUPS, Report())
+    assert (q.scale >= solver.smallest_scale(likelihood.n)).all()
+    exact = mean_field(expand(here, np.zeros(6)), GROUPS, start_at(GROUPS, 0.1))
+    large = exact.lam > 0.05
+    assert large.any()
+    np.testing.assert_allclose(q.lam(GROUPS)[large], exact.lam[large], rtol=AGREE)
+    spread = np.repeat(large, GROUPS.sizes)
+    np.testing.assert_allclose(q.scale[spread], np.sqrt(exact.variance[spread]), rtol=AGREE)
 
 
 @pytest.mark.parametrize("seed", range(50))

@@ -120,3 +120,9 @@ def bound(expected_loglik: float, groups: Groups, mean: Floats, variance: Floats
     entropy = 0.5 * float(np.log(variance[inside]).sum())
     sizes = groups.sizes[on]
     return expected_loglik + entropy - 0.5 * float(sizes @ np.log(second[on] / sizes))
+
+
+def quadratic_bound(quadratic: Quadratic, groups: Groups, mean: Floats, variance: Floats) -> float:
+    """The bound when the log-likelihood is this quadratic: E_q of it is its value less ½ Σ h c²."""
+    expected = quadratic.value(mean) - 0.5 * float(np.diag(quadratic.curvature) @ variance)
+    return bound(expected, groups, mean, variance)

@@ -8,7 +8,7 @@ has settled, one pass over every candidate shows whether any of them should come
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 import numpy as np
@@ -16,7 +16,13 @@ import numpy.typing as npt
 
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import Likelihood
-from ardchoice.ard.meanfield import MeanField, mean_field, start_at
+from ardchoice.ard.meanfield import (
+    MeanField,
+    mean_field,
+    quadratic_bound,
+    start_at,
+    variances,
+)
 from ardchoice.ard.quadratic import (
     Quadratic,
     coordinate_ascent,
@@ -56,7 +62,7 @@ class Newton:
     ----------
     posterior
         ``"full"`` keeps the covariance of the terms in play; ``"diagonal"`` matches the mean-field
-        bound of the paper.
+        bound of the paper, from two starts: a ridge, and the optimum of the full one.
     max_passes
         Most passes over the data.
     start
@@ -139,16 +145,54 @@ def run_newton(
     before
         What earlier data said, as a quadratic; these data come on top.
     """
-    count = _Counter(solver.max_passes, report)
-    inner = _Inner(solver, groups)
-    # 1 · All candidates, from a ridge: most leave in the first rounds.
-    mean, lam = np.zeros(len(groups.of)), np.full(groups.n, solver.start)
-    quadratic = _full_pass(likelihood, mean, before, count)
-    if quadratic is None:
+    if solver.max_passes < 1:
         raise ArdchoiceError("max_passes must be at least 1.")
-    lam, mean = inner.early(quadratic, lam, EARLY_ROUNDS[0])
-    _note(count, groups, quadratic, lam)
-    rounds: Iterator[int] = iter(EARLY_ROUNDS[1:])
+    count = _Counter(solver.max_passes, report)
+
+    def search(posterior: Literal["full", "diagonal"], start: NewtonRun | None) -> NewtonRun:
+        inner = _Inner(replace(solver, posterior=posterior), groups)
+        return _search(inner, likelihood, groups, terms, count, before, start)
+
+    first = search(solver.posterior, None)
+    if solver.posterior == "full" or not first.converged:
+        return first
+    # The mean-field bound has more hills than the evidence, and the one that a ridge leads to can
+    # be a low one; the one near the top of the evidence is where stochastic steps end as well.
+    top = search("full", None)
+    second = search("diagonal", top) if top.converged else top
+    if not second.converged:
+        return replace(first, converged=False, reason=second.reason, passes=count.passes)
+    best = max(first, second, key=lambda run: _bound(run, groups))
+    return replace(best, passes=count.passes, full_passes=count.full)
+
+
+def _bound(run: NewtonRun, groups: Groups) -> float:
+    variance = variances(np.diag(run.quadratic.curvature), groups, run.lam)
+    return quadratic_bound(run.quadratic, groups, run.mean, variance)
+
+
+def _search(
+    inner: _Inner,
+    likelihood: Likelihood,
+    groups: Groups,
+    terms: Sequence[npt.NDArray[np.intp]],
+    count: _Counter,
+    before: Quadratic | None,
+    start: NewtonRun | None,
+) -> NewtonRun:
+    """One search, from a ridge or from where another one ended."""
+    looked, rounds = 0, iter(EARLY_ROUNDS[1:] if start is None else ())
+    if start is not None:
+        lam, mean, quadratic = start.lam, start.mean, start.quadratic
+    else:
+        # 1 · All candidates, from a ridge: most leave in the first rounds.
+        mean, lam = np.zeros(len(groups.of)), np.full(groups.n, inner.solver.start)
+        ridge = _full_pass(likelihood, mean, before, count)
+        if ridge is None:
+            return _stopped(lam, mean, Quadratic(-np.inf, mean, np.zeros((0, 0))), count)
+        quadratic = ridge
+        lam, mean = inner.early(quadratic, lam, EARLY_ROUNDS[0])
+        _note(count, groups, quadratic, lam)
     while True:
         # 2 · Only those in play, until mean and λ stand still.
         lam, mean, settled = _settle(
@@ -159,7 +203,8 @@ def run_newton(
         if full is None:
             break
         quadratic = full
-        new = inner.revise(quadratic, lam, mean, first=count.full == 2)
+        new = inner.revise(quadratic, lam, mean, first=looked == 0)
+        looked += 1
         same = _same(new[0], lam)
         lam, mean = new
         _note(count, groups, quadratic, lam)
@@ -174,7 +219,11 @@ def run_newton(
                 count.passes,
                 count.full,
             )
-    reason = f"stopped after {solver.max_passes} passes, before λ stood still"
+    return _stopped(lam, mean, quadratic, count)
+
+
+def _stopped(lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter) -> NewtonRun:
+    reason = f"stopped after {count.most} passes, before λ stood still"
     return NewtonRun(lam, mean, quadratic, count.trace, False, reason, count.passes, count.full)
 
 

@@ -184,9 +184,11 @@ def leverage(
             _rotate(s, q, inside, block, gradient)
         if len(out) and outside:
             at = groups.matrix(out)
-            mine = cross[at]
+            # One product for all of them: a small one for each would be bound by memory.
+            mine = cross[at.ravel()]
+            known = (mine @ post.cov).reshape(*at.shape, -1)
             block = quadratic.curvature[at[:, :, None], at[:, None, :]]
-            block = block - (mine @ post.cov) @ np.swapaxes(mine, 1, 2)
+            block = block - known @ np.swapaxes(mine.reshape(known.shape), 1, 2)
             _rotate(s, q, out, block, rest[at])
     return Leverage(s, q)
 
@@ -312,16 +314,21 @@ def coordinate_ascent(
     """
     lam = lam.copy()
     post = posterior(quadratic, groups, lam)
+    asked: _Asked | None = None
     for done in range(rounds):
-        lever = leverage(quadratic, groups, lam, post)
-        best = best_lambda(lever.s, lever.q)
-        best[best < SMALLEST] = 0.0
-        better = gain(best, lever.s, lever.q) - gain(lam, lever.s, lever.q)
-        # Leaving is worth any gain: a λ on its way to zero would take for ever to get there.
-        better[(best == 0) & (lam > 0) & (better >= 0)] += worth
-        winner = int(better.argmax())
+        # What those out of play would gain is dear to know: not asked again while those in play
+        # gain more than it was when last asked.
+        if asked is not None:
+            asked = _ask_inside(quadratic, groups, lam, post, asked)
+            better = _gains(asked, lam, worth)
+            winner = int(better.argmax())
+        if asked is None or lam[winner] == 0 or better[winner] <= worth:
+            asked = _ask(leverage(quadratic, groups, lam, post))
+            better = _gains(asked, lam, worth)
+            winner = int(better.argmax())
         if better[winner] <= worth:
             return EvidenceFit(lam, post, done, True)
+        best = asked.best
         came_or_left = bool(((best > 0) != (lam > 0))[better > 0.5 * better[winner]].any())
         lam, post = _change(quadratic, groups, lam, post, best, better)
         if came_or_left:
@@ -329,6 +336,39 @@ def coordinate_ascent(
             if together.post.log_evidence > post.log_evidence:
                 lam, post = together.lam, together.post
     return EvidenceFit(lam, post, rounds, False)
+
+
+@dataclass(frozen=True, eq=False)
+class _Asked:
+    """What the data say of every group, and the λ that would be best for it; shape (G,)."""
+
+    lever: Leverage
+    best: Floats
+
+
+def _ask(lever: Leverage) -> _Asked:
+    best = best_lambda(lever.s, lever.q)
+    return _Asked(lever, np.where(best < SMALLEST, 0.0, best))
+
+
+def _ask_inside(
+    quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior, before: _Asked
+) -> _Asked:
+    """Groups in play as they are now, the others as they were."""
+    new = _ask(leverage(quadratic, groups, lam, post, outside=False))
+    on = lam > 0
+    s = np.where(on[:, None], new.lever.s, before.lever.s)
+    q = np.where(on[:, None], new.lever.q, before.lever.q)
+    return _Asked(Leverage(s, q), np.where(on, new.best, before.best))
+
+
+def _gains(asked: _Asked, lam: Floats, worth: float) -> Floats:
+    """The log evidence that every group gains by going to its best λ; shape (G,)."""
+    s, q, best = asked.lever.s, asked.lever.q, asked.best
+    better = gain(best, s, q) - gain(lam, s, q)
+    # Leaving is worth any gain: a λ on its way to zero would take for ever to get there.
+    better[(best == 0) & (lam > 0) & (better >= 0)] += worth
+    return better
 
 
 def _change(
@@ -339,14 +379,20 @@ def _change(
     best: Floats,
     better: Floats,
 ) -> tuple[Floats, Posterior]:
-    """The best change; or all that promise half as much, if together they keep that promise."""
+    """The best change; or several at once, if together they keep the promise of the best.
+
+    Several are those that promise half as much; when the best is one that stays in play, all that
+    do: many small moves of λ would otherwise be made one by one.
+    """
     winner = int(better.argmax())
     several = better > 0.5 * better[winner]
-    if several.sum() > 1:
-        together = np.where(several, best, lam)
-        there = posterior(quadratic, groups, together)
-        if there.log_evidence >= post.log_evidence + better[winner]:
-            return together, there
+    staying = (lam > 0) & (best > 0)
+    for these in (staying, several) if staying[winner] else (several,):
+        if these.sum() > 1:
+            together = np.where(these, best, lam)
+            there = posterior(quadratic, groups, together)
+            if there.log_evidence >= post.log_evidence + better[winner]:
+                return together, there
     alone = lam.copy()
     alone[winner] = best[winner]
     return alone, posterior(quadratic, groups, alone)

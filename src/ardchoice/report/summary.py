@@ -30,6 +30,7 @@ def summarise_study(
     selection_result: MnlResult | None,
     rule: str,
     seconds: float,
+    notes: tuple[str, ...] = (),
 ) -> str:
     """The page.
 
@@ -43,13 +44,17 @@ def summarise_study(
         Name of the rule that selected.
     seconds
         How long it took.
+    notes
+        Further sentences about the estimates.
     """
     parts = [_head(specification, fit, result, rule, seconds), str(specification)]
     parts += [_fill(note) for note in specification.notes]
     if selection_result is None:
-        parts += [result.summary(), _fill(CONDITIONAL)]
+        parts += [result.summary(), *map(_fill, notes), _fill(CONDITIONAL)]
     else:
-        parts += [result.summary(), _side_by_side(selection_result, result), _fill(VALID)]
+        head = result.summary().split("\n\ncoefficient")[0]
+        table_of_both = _side_by_side(selection_result, result)
+        parts += [head, table_of_both, *map(_fill, notes), _fill(VALID)]
     if specification.near_ties:
         parts.append(_near_ties(specification, rule))
     return "\n\n".join(parts)
@@ -59,10 +64,11 @@ def _head(
     specification: Specification, fit: ArdFit, result: MnlResult, rule: str, seconds: float
 ) -> str:
     verdict = "" if fit.converged else "; RELEVANCE DID NOT CONVERGE"
+    value = "" if specification.criterion is None else f", {specification.criterion:,.1f},"
     return (
         f"{len(specification)} of {len(fit.terms)} candidate terms, "
         f"{result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
-        f"selected by {rule} in {seconds:.1f} s{verdict}"
+        f"selected by {rule}{value} in {seconds:.1f} s{verdict}"
     )
 
 
@@ -78,7 +84,7 @@ def _side_by_side(left: MnlResult, right: MnlResult) -> str:
 
 
 def _near_ties(specification: Specification, rule: str) -> str:
-    lines = [f"Near-ties: {rule} within 2 of this specification"]
+    lines = [f"Near-ties: {rule} within 2 of this specification's"]
     for rival in specification.near_ties[:MOST_TIES]:
         lines += textwrap.wrap(
             str(rival), WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False
@@ -86,6 +92,8 @@ def _near_ties(specification: Specification, rule: str) -> str:
     more = len(specification.near_ties) - MOST_TIES
     if more > 0:
         lines.append(f"  and {more} more")
+    if any(rival.cost < 0 for rival in specification.near_ties):
+        lines.append("Lower ones have a form that is not linear and gains too little by it.")
     return "\n".join(lines)
 
 

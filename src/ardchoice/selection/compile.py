@@ -24,6 +24,10 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
     SpecificationError
         Rules that contradict one another, or that speak of terms that are no candidates.
     """
+    if structure is not None and not isinstance(structure, Structure):
+        raise SpecificationError(
+            f"A structure is ac.Structure(...), or None for no rules at all; not {structure!r}."
+        )
     structure = Structure.none() if structure is None else structure
     terms = space.terms
     _check_signs(structure, terms)
@@ -44,12 +48,16 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
         costs=_costs(structure, terms),
         max_terms=structure.max_terms,
         max_coefficients=structure.max_coefficients,
+        why_forced=forced,
         _twins=_twins(terms),
     )
     broken = constraints.broken(constraints.forced)
     if broken:
+        inside = ", ".join(str(terms[t]) for t in sorted(constraints.forced))
         raise SpecificationError(
-            "The rules contradict one another. With what must be in: " + "; ".join(broken) + "."
+            f"The rules contradict one another. What must be in ({inside}) breaks them: "
+            + "; ".join(broken)
+            + "."
         )
     return constraints
 
@@ -58,10 +66,13 @@ def _check_signs(structure: Structure, terms: Sequence[Term]) -> None:
     known = dict.fromkeys(t.what for t in terms if t.what is not None)
     for attribute in structure.signs:
         if attribute not in known:
-            raise SpecificationError(
-                f"signs: no candidate uses an attribute {attribute!r}. "
-                f"{did_you_mean(attribute, known)}"
+            covariates = {name for t in terms for name in t.by}
+            hint = (
+                "It is a covariate; signs are of attributes of the alternatives."
+                if attribute in covariates
+                else did_you_mean(attribute, known)
             )
+            raise SpecificationError(f"signs: no candidate uses an attribute {attribute!r}. {hint}")
 
 
 def _fitting(pattern: str, terms: Sequence[Term], rule: str) -> list[int]:
@@ -69,9 +80,17 @@ def _fitting(pattern: str, terms: Sequence[Term], rule: str) -> list[int]:
     if not found:
         names = [str(t) for t in terms]
         raise SpecificationError(
-            f"{rule}: no candidate fits '{pattern}'. {did_you_mean(pattern, names)}"
+            f"{rule}: no candidate fits '{pattern}'. {did_you_mean(pattern, names)} A term that is "
+            "not among the candidates comes in by SearchSpace(..., add=...)."
         )
     return found
+
+
+def _lonely(rule: str, pattern: str) -> str:
+    return (
+        f"{rule}: the entry '{pattern}' is about one term only. An entry is a group of patterns: "
+        f"{rule}=[('{pattern}', 'another')]."
+    )
 
 
 def _overlap(a: Term, b: Term) -> bool:
@@ -93,6 +112,8 @@ def _conflicts(structure: Structure, terms: Sequence[Term]) -> list[dict[int, st
     for entry in structure.exclusive:
         patterns = listed(entry)
         sets = [_fitting(p, terms, "exclusive") for p in patterns]
+        if len(sets) == 1 and len(sets[0]) == 1:
+            raise SpecificationError(_lonely("exclusive", patterns[0]))
         why = " and ".join(f"'{p}'" for p in patterns) + " exclude each other"
         pairs = (
             combinations(sets[0], 2)
@@ -109,6 +130,8 @@ def _partners(structure: Structure, terms: Sequence[Term]) -> list[frozenset[int
     group = [{t} for t in range(len(terms))]
     for entry in structure.together:
         merged = {t for p in listed(entry) for t in _fitting(p, terms, "together")}
+        if len(merged) == 1:
+            raise SpecificationError(_lonely("together", listed(entry)[0]))
         merged |= {u for t in merged for u in group[t]}
         for t in merged:
             group[t] = merged

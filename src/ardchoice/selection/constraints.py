@@ -53,6 +53,8 @@ class Constraints:
         How many each term has; shape (T,).
     forced
         Terms that are always in, those they need included.
+    why_forced
+        Forced term -> why.
     impossible
         Term -> why it can never be in.
     needs
@@ -76,6 +78,7 @@ class Constraints:
     costs: npt.NDArray[np.float64]
     max_terms: int | None = None
     max_coefficients: int | None = None
+    why_forced: Mapping[int, str] = field(default_factory=dict)
     _twins: dict[object, dict[Transform, int]] = field(default_factory=dict, repr=False)
 
     # -- What holds ---------------------------------------------------------------------------
@@ -99,9 +102,11 @@ class Constraints:
             missing = self.partners[t] - inside
             out += [f"{name} needs its partner '{self.terms[u]}'" for u in sorted(missing)]
         if self.max_terms is not None and len(inside) > self.max_terms:
-            out.append(f"{len(inside)} terms are more than {self.max_terms}")
+            out.append(f"{len(inside)} terms are more than max_terms={self.max_terms}")
         if self.max_coefficients is not None and self.count(inside) > self.max_coefficients:
-            out.append(f"{self.count(inside)} coefficients are more than {self.max_coefficients}")
+            count = self.count(inside)
+            most = self.max_coefficients
+            out.append(f"{count} coefficients are more than max_coefficients={most}")
         return out
 
     def is_valid(self, chosen: Chosen) -> bool:

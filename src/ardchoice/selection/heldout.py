@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ardchoice.ard import fit_ard
 from ardchoice.ard.fit import Solver
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design.encoding import learn_encoding
 from ardchoice.logit import one_thread
 from ardchoice.selection.models import Models
@@ -18,6 +19,7 @@ from ardchoice.selection.select import select
 from ardchoice.selection.structure import Structure
 from ardchoice.space import SearchSpace, Specification, Term
 from ardchoice.space.grammar import as_specification
+from ardchoice.text import table
 
 
 @dataclass(frozen=True)
@@ -35,7 +37,17 @@ class HeldOutScore:
 
     loglik: float
     by_fold: tuple[float, ...]
-    specifications: tuple[Specification, ...]
+    specifications: tuple[Specification, ...] = field(repr=False)
+
+    def __str__(self) -> str:
+        rows = [
+            [str(i + 1), f"{loglik:,.1f}", str(len(specification))]
+            for i, (loglik, specification) in enumerate(
+                zip(self.by_fold, self.specifications, strict=True)
+            )
+        ]
+        body = table(rows, ["fold", "log-likelihood", "terms"])
+        return f"Held-out log-likelihood {self.loglik:,.1f}\n\n{body}"
 
 
 def held_out(
@@ -62,6 +74,7 @@ def held_out(
     rule, structure, solver
         How to select, as for `specify`.
     """
+    must_be_choice_data(data)
     scores, found = [], []
     for rest, left_out in data.folds(folds, seed=seed):
         if isinstance(what, SearchSpace):

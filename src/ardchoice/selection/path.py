@@ -54,22 +54,29 @@ class Path:
         for i, row in enumerate(self.frame.itertuples(index=False)):
             mark = "<" if i == self.best else ""
             mark += "*" if i == self.best_held_out else ""
-            cells = [f"{row.loglik:,.1f}", f"{row.criterion:,.1f}", f"{row.held_out:,.1f}", mark]
-            rows.append([str(row.entered), str(row.parameters), *cells])
-        head = ["enters", "parameters", "loglik", self.criterion, "held out", ""]
-        body = table(rows, head)
-        return f"{body}\n< smallest {self.criterion}; * best prediction of persons left out"
+            cells = [f"{row.loglik:,.1f}", f"{row.criterion:,.1f}", f"{row.held_out:,.1f}"]
+            rows.append([str(row.entered), str(row.parameters), *cells[: len(self._shown)], mark])
+        body = table(rows, ["enters", "coefficients", *self._shown, ""])
+        best = "" if self.best_held_out is None else "; * best prediction of persons left out"
+        return f"{body}\n< smallest {self.criterion}{best}"
+
+    @property
+    def _shown(self) -> list[str]:
+        names = ["log-lik.", self.criterion]
+        return names if self.best_held_out is None else [*names, "held out"]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Criterion and held-out log-likelihood against the number of parameters."""
         import matplotlib.pyplot as plt
+        from matplotlib.ticker import MaxNLocator
 
         if ax is None:
             _, ax = plt.subplots(figsize=(7, 4), layout="constrained")
         x = self.frame["parameters"]
         ax.plot(x, self.frame["criterion"], "o-", color="#1f4e79", ms=4, label=self.criterion)
         ax.axvline(x.iloc[self.best], color="#1f4e79", lw=0.8, ls=":")
-        ax.set_xlabel("parameters")
+        ax.xaxis.set_major_locator(MaxNLocator(integer=True))
+        ax.set_xlabel("coefficients (dotted: the best by either measure)")
         ax.set_ylabel(f"{self.criterion} (smaller is better)", color="#1f4e79")
         if self.best_held_out is not None:
             right = ax.twinx()
@@ -110,10 +117,13 @@ def selection_path(
     """
     if fit.continues:
         raise ArdchoiceError("A path needs all data at hand; this fit goes on from earlier ones.")
+    rule = Ebic() if rule is None else rule
+    if not isinstance(rule, (Bic, Ebic)):
+        raise ArdchoiceError(f"A path shows the criterion of ac.Ebic() or ac.Bic(), not {rule!r}.")
     constraints = compile_structure(structure, fit.space)
     with one_thread():
         models = Models.of(fit)
-        criterion = (rule or Ebic()).criterion(models.n, len(fit.terms))
+        criterion = rule.criterion(models.n, len(fit.terms))
         sets = nested(fit, constraints, most)
         held_out = np.full(len(sets), np.nan)
         if folds:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,11 +11,16 @@ import pandas as pd
 
 from ardchoice.selection.constraints import Chosen
 from ardchoice.selection.neighbours import NOTHING, Neighbours, neighbours
-from ardchoice.selection.search import NEAR, UNSURE, Found, Problem, Score
+from ardchoice.selection.search import BETTER, NEAR, UNSURE, Found, Problem, Score
+from ardchoice.selection.signs import WrongSign
 from ardchoice.space import Rival, Specification
 
 MOST_TIES = 40
 """Near-ties that are refitted to know them exactly."""
+MOST_GIVEN_UP = 10
+"""Changes with a lower criterion that are refitted to see what the expected signs cost."""
+SHOWN = 3
+"""Segments that are named."""
 
 
 @dataclass(frozen=True)
@@ -58,6 +63,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
         near_ties=tuple(ties),
         rivals=rivals,
         notes=tuple(_notes(problem, found, around)),
+        criterion=value,
     )
 
 
@@ -124,12 +130,12 @@ def _best_without(
 
 def _why_kept(problem: Problem, t: int, lost: _Option | None, value: float, name: str) -> str:
     if t in problem.constraints.forced:
-        return "kept: it must be in"
+        return f"kept: it must be in ({problem.constraints.why_forced.get(t, 'forced')})"
     if lost is None:
         return "kept: others need it"
-    if lost.score[0]:
-        return f"kept: without it {_wrong(lost.score[0])}"
     rise = _plain(problem, lost.chosen, lost.score) - value
+    if lost.score[0]:
+        return f"kept: without it {name} {rise:+.1f}, and {_wrong(lost.score[0])}"
     if rise < 0:
         return f"kept: its form is the simpler one ({name} {rise:+.1f} without it)"
     return f"kept: {name} would rise by {rise:.1f} without it"
@@ -176,25 +182,32 @@ def _rival(problem: Problem, best: Chosen, option: _Option, value: float) -> Riv
 
 
 def _notes(problem: Problem, found: Found, around: Neighbours) -> list[str]:
-    """What had to give for the expected signs."""
+    """What had to give for the expected signs, known by refits."""
     if not problem.signs.signs:
         return []
+    models, signs, best = problem.models, problem.signs, found.best.chosen
     if found.score[0]:
-        where = problem.signs.violations(found.best.chosen, problem.models.raw(found.best.beta))
-        return [f"Signs not as expected, whatever is chosen: {', '.join(map(str, where[:5]))}."]
-    better = around.values < found.score[1]
-    if not better.any():
-        return []
-    i = int(around.values.argmin())
-    saved = found.score[1] - around.values[i]
-    rival = _rival(problem, found.best.chosen, _Option(around.at(i), (0, 0.0)), 0.0)
-    beta = found.surrogate.beta(around.at(i))
-    where = problem.signs.violations(around.at(i), problem.models.raw(beta))
-    return [
-        f"{int(better.sum())} changes that would lower {problem.criterion.name} were passed over "
-        f"for their signs. The best of them ({rival.change()}) would lower it by {saved:.1f}, "
-        f"but utility would go the wrong way: {', '.join(map(str, where[:3]))}."
-    ]
+        where = signs.violations(best, models.raw(found.best.beta))
+        return [f"Signs not as expected, whatever is chosen: {_some(where)}."]
+    for i in around.best(MOST_GIVEN_UP):
+        if around.values[i] >= found.score[1]:
+            break
+        chosen = around.at(i)
+        fitted = models.refit(chosen, found.surrogate.beta(chosen))
+        score = problem.score(fitted)
+        if score[0] and score[1] < found.score[1] - BETTER:
+            rival = _rival(problem, best, _Option(chosen, score), 0.0)
+            return [
+                f"{problem.criterion.name} would be lower by {found.score[1] - score[1]:.1f} "
+                f"({rival.change()}), but utility would go the wrong way: "
+                f"{_some(signs.violations(chosen, models.raw(fitted.beta)))}."
+            ]
+    return []
+
+
+def _some(where: Sequence[WrongSign]) -> str:
+    more = f" and {len(where) - SHOWN} more" if len(where) > SHOWN else ""
+    return ", ".join(map(str, where[:SHOWN])) + more
 
 
 def explain_threshold(

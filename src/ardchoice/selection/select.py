@@ -27,6 +27,7 @@ from ardchoice.selection.rules import (
     Rule,
     Searched,
     Threshold,
+    must_be_rule,
 )
 from ardchoice.selection.search import Found, Problem, SearchStep, search
 from ardchoice.selection.signs import SignRules
@@ -76,7 +77,8 @@ def select(
             f"Expected a relevance fit, got {type(fit).__name__}: ac.select(ac.fit_ard(data, "
             "space)), or ac.specify(data, space) for everything at once."
         )
-    rule = rule or Ebic()
+    rule = Ebic() if rule is None else rule
+    must_be_rule(rule)
     constraints = compile_structure(structure, fit.space)
     signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
     with one_thread():

@@ -10,6 +10,7 @@ import pandas as pd
 from ardchoice.ard import Newton, fit_ard
 from ardchoice.ard.fit import Solver
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import must_be_choice_data
 from ardchoice.errors import ArdchoiceError
 from ardchoice.selection.rules import Rule
 from ardchoice.selection.select import select
@@ -47,6 +48,7 @@ def stability(
         A row per candidate, most stable first: term, selected (share of the halves that keep it),
         both (share of the pairs in which both halves do).
     """
+    must_be_choice_data(data)
     if pairs < 1:
         raise ArdchoiceError(f"At least one pair of halves is needed, not {pairs}.")
     kept = np.zeros((pairs, 2, len(space)), dtype=bool)

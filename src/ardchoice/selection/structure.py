@@ -6,6 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
 
+import numpy as np
+
 from ardchoice.errors import SpecificationError
 
 Sign = Literal["-", "+"]
@@ -60,6 +62,15 @@ class Structure:
     max_coefficients: int | None = None
 
     def __post_init__(self) -> None:
+        if not isinstance(self.signs, Mapping):
+            raise SpecificationError('signs is a dict, such as {"TT": "-", "CO": "-"}.')
+        for name in ("force", "forbid"):
+            _check_patterns(name, getattr(self, name))
+        for name in ("exclusive", "together"):
+            if isinstance(getattr(self, name), str):
+                raise SpecificationError(f"{name} is a list of groups: [('A: TT', 'A: CO')].")
+            for entry in getattr(self, name):
+                _check_patterns(name, entry)
         for attribute, sign in self.signs.items():
             if sign not in ("-", "+"):
                 raise SpecificationError(
@@ -70,20 +81,29 @@ class Structure:
             raise SpecificationError(
                 f"one_form is True, False or 'everywhere', not {self.one_form!r}."
             )
-        if not self.linear_unless >= 0:
+        if not isinstance(self.linear_unless, (int, float)) or not self.linear_unless >= 0:
             raise SpecificationError(
                 "linear_unless is a difference of criteria, zero or more, "
                 f"not {self.linear_unless}."
             )
         for name in ("max_terms", "max_coefficients"):
             most = getattr(self, name)
-            if most is not None and most < 0:
-                raise SpecificationError(f"{name} counts, so it cannot be {most}.")
+            if most is not None and not (isinstance(most, (int, np.integer)) and most >= 0):
+                raise SpecificationError(f"{name} is a whole number, not {most!r}.")
 
     @classmethod
     def none(cls) -> Structure:
         """No rules at all."""
         return cls(heredity=False, one_form=False, linear_unless=0.0, constants=False)
+
+
+def _check_patterns(rule: str, patterns: object) -> None:
+    texts = [patterns] if isinstance(patterns, str) else patterns
+    if not isinstance(texts, Sequence) or not all(isinstance(p, str) for p in texts):
+        raise SpecificationError(
+            f"{rule}: patterns are text, such as 'TRAIN: log1p(*)', or a list of texts; "
+            f"not {patterns!r}."
+        )
 
 
 def listed(patterns: Patterns) -> tuple[str, ...]:

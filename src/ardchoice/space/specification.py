@@ -29,6 +29,9 @@ class Rival:
     def __str__(self) -> str:
         return f"{self.change()}: {self.cost:+.2f}"
 
+    def __repr__(self) -> str:
+        return f"<Rival: {self}>"
+
     def change(self) -> str:
         """What is different, in words."""
         out, into = (", ".join(map(str, terms)) for terms in (self.out, self.into))
@@ -53,6 +56,8 @@ class Specification:
         Kept term -> the best specification with something else in its place.
     notes
         What a reader should know of the selection, a sentence each.
+    criterion
+        Value of the criterion that selected; None without one.
     """
 
     terms: tuple[Term, ...]
@@ -60,6 +65,7 @@ class Specification:
     near_ties: tuple[Rival, ...] = field(default=(), compare=False)
     rivals: Mapping[Term, Rival] = field(default_factory=dict, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
+    criterion: float | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         seen: dict[object, Term] = {}

@@ -1,0 +1,264 @@
+"""The local search, against every valid set of small spaces refitted by other code."""
+
+from collections.abc import Callable
+from functools import partial
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+import pytest
+from selection_support import every_maximum, made, numbers, obeys, read, subsets, table, usual
+
+import ardchoice as ac
+from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.criterion import Criterion, bic
+from ardchoice.selection.models import Models
+from ardchoice.selection.neighbours import neighbours
+from ardchoice.selection.search import NEAR, Problem, SearchStep, search
+from ardchoice.selection.select import starts
+from ardchoice.selection.signs import SignRules
+from ardchoice.selection.surrogate import Surrogate
+
+Floats = npt.NDArray[np.float64]
+
+DATA_SETS = 20
+MISSES = 1
+"""Of twenty: a local search may miss what it was not led to."""
+SAME = 1e-2
+"""Of a criterion: refits stop when less than 2e-3 of log-likelihood is to be gained."""
+
+STRUCTURED = """
+    A: ASC + TT + TT x G + log1p(TT) + log1p(TT) x G + CO
+    B: ASC + TT + log1p(TT)
+    C: TT + CO
+"""
+FREE = """
+    A: ASC + TT + TT x G + log1p(TT)
+    B: CO
+    C: TT + CO
+"""
+
+
+def drawn(seed: int) -> ac.ChoiceData:
+    """Choices by coefficients large and small, so that some terms are hard to decide on."""
+    rng = np.random.default_rng(1000 + seed)
+    beta = rng.normal(0, 0.5, (3, 2))
+    constants, more = rng.normal(0, 0.5, 3), rng.normal(0, 0.7)
+    curved = rng.random(3) < 0.5
+
+    def utility(frame: pd.DataFrame) -> dict[str, npt.ArrayLike]:
+        out = {}
+        for j, name in enumerate("ABC"):
+            time = frame[f"{name}_TT"]
+            form = 2 * np.log1p(time) if curved[j] else time
+            out[name] = constants[j] + beta[j, 0] * form + beta[j, 1] * frame[f"{name}_CO"]
+        out["A"] += more * (frame["G"] == "u") * frame["A_TT"]
+        return out
+
+    return made(200, seed, utility)
+
+
+KNOWN: dict[tuple[ac.Term, ...], list[frozenset[int]]] = {}
+
+
+def valid_sets(space: ac.SearchSpace, structure: ac.Structure | None) -> list[frozenset[int]]:
+    """Every valid set, found once for all data sets with the same candidates."""
+    if space.terms not in KNOWN:
+        KNOWN[space.terms] = [
+            s for s in subsets(len(space)) if obeys(structure, space, [space.terms[t] for t in s])
+        ]
+    return KNOWN[space.terms]
+
+
+def best_of_all(
+    data: ac.ChoiceData,
+    space: ac.SearchSpace,
+    structure: ac.Structure | None,
+    *allowed: Callable[[frozenset[int], Floats], bool],
+) -> list[frozenset[int]]:
+    """The valid set with the smallest BIC, forms other than linear priced, by trying every one.
+
+    First of all valid sets, then of those that each further condition allows.
+    """
+    terms, price = space.terms, 0.0 if structure is None else structure.linear_unless
+
+    def value(chosen: frozenset[int], loglik: float) -> float:
+        forms = sum(terms[t].how.name == "log1p" and not terms[t].by for t in chosen)
+        count = sum(space.columns[t] for t in chosen)
+        return -2 * loglik + float(np.log(len(data)) * count) + price * forms
+
+    maxima = every_maximum(data, space, valid_sets(space, structure))
+    values = {s: value(s, loglik) for s, (loglik, _) in maxima.items()}
+    ranked = sorted(values, key=lambda s: values[s])
+    return [
+        ranked[0],
+        *(next(s for s in ranked if condition(s, maxima[s][1])) for condition in allowed),
+    ]
+
+
+def selected(
+    data: ac.ChoiceData, space: ac.SearchSpace, structure: ac.Structure | None
+) -> frozenset[int]:
+    specification = ac.select(ac.fit_ard(data, space), ac.Bic(), structure=structure)
+    assert obeys(structure, space, specification.terms)
+    return frozenset(space.terms.index(term) for term in specification)
+
+
+@pytest.mark.parametrize(
+    ("candidates", "structure"), [(STRUCTURED, ac.Structure()), (FREE, None)], ids=["rules", "free"]
+)
+def test_the_best_of_all_valid_sets_is_found(
+    candidates: str, structure: ac.Structure | None
+) -> None:
+    missed = []
+    for seed in range(DATA_SETS):
+        data = drawn(seed)
+        space = ac.SearchSpace(data, specific=False, add=candidates)
+        if selected(data, space, structure) != best_of_all(data, space, structure)[0]:
+            missed.append(seed)
+    assert len(missed) <= MISSES, missed
+
+
+def as_expected(space: ac.SearchSpace, chosen: frozenset[int], beta: Floats) -> bool:
+    """Whether no slope is positive; terms have one column here, as G has two levels."""
+    alone: dict[object, float] = {}
+    with_u: dict[object, float] = {}
+    for t, b in zip(sorted(chosen), beta, strict=True):
+        term = space.terms[t]
+        if term.what is not None:
+            key = (term.where, term.what)
+            with_u[key] = with_u.get(key, 0.0) + b
+            alone[key] = alone.get(key, 0.0) + (0.0 if term.by else b)
+    return all(slope <= 0 for slope in (*alone.values(), *with_u.values()))
+
+
+def test_the_best_of_all_sets_with_expected_signs_is_found() -> None:
+    structure = ac.Structure(signs={"TT": "-", "CO": "-"})
+    constrained = 0
+    for seed in range(5):
+        data = drawn(seed)
+        space = ac.SearchSpace(data, specific=False, add=STRUCTURED)
+        free, best = best_of_all(data, space, structure, partial(as_expected, space))
+        assert selected(data, space, structure) == best
+        constrained += best != free
+    assert constrained >= 3  # where signs decide
+
+
+@pytest.fixture(scope="module")
+def data() -> ac.ChoiceData:
+    return made(400, 3, usual)
+
+
+@pytest.fixture(scope="module")
+def fit(data: ac.ChoiceData) -> ac.ArdFit:
+    forms = {"TT": ["linear", "log1p"]}
+    return ac.fit_ard(data, ac.SearchSpace(data, forms, by=["G"], generic=["CO"]))
+
+
+def problem_of(
+    fit: ac.ArdFit, structure: ac.Structure | None, criterion: Criterion | None = None
+) -> Problem:
+    return Problem(
+        Models.of(fit),
+        compile_structure(structure, fit.space),
+        criterion or bic(len(fit.data)),
+        SignRules({}, fit.encoding, fit.data),
+    )
+
+
+@pytest.mark.parametrize("structure", [ac.Structure(), None], ids=["rules", "free"])
+def test_every_score_is_the_bic_of_fit_mnl(fit: ac.ArdFit, structure: ac.Structure | None) -> None:
+    problem = problem_of(fit, structure)
+    found = search(problem, starts(fit, problem.constraints))
+    assert found.criterion == found.tried[found.best.chosen][1]
+    checked = 0
+    for chosen, (wrong, value) in found.tried.items():
+        terms = [fit.terms[t] for t in sorted(chosen)]
+        assert wrong == 0
+        assert obeys(structure, fit.space, terms)
+        # What is clearly worse need not be known exactly.
+        if value > found.criterion + NEAR:
+            continue
+        checked += 1
+        result = ac.fit_mnl(fit.data, ac.Specification(tuple(terms)))
+        expected = result.bic + problem.constraints.cost(chosen)
+        assert value == pytest.approx(expected, abs=SAME)
+    assert checked > 2
+    assert found.criterion <= min(value for _, value in found.tried.values()) + SAME
+
+
+def test_scores_count_choice_situations_not_weights() -> None:
+    data = read(table(400, 3, usual), weight="W")
+    space = ac.SearchSpace(data)
+    problem = problem_of(ac.fit_ard(data, space), ac.Structure())
+    found = search(problem, [problem.constraints.least()])
+    result = ac.fit_mnl(data, [space.terms[t] for t in sorted(found.best.chosen)])
+    assert found.criterion == pytest.approx(result.bic, abs=SAME)
+
+
+def test_no_other_start_ends_better_than_what_relevance_finds(fit: ac.ArdFit) -> None:
+    problem = problem_of(fit, None)
+    found = search(problem, starts(fit, problem.constraints))
+    rng = np.random.default_rng(0)
+    for share in (0.1, 0.3, 0.5):
+        chosen = frozenset(np.flatnonzero(rng.random(len(fit.terms)) < share).tolist())
+        assert found.criterion <= search(problem, [chosen]).criterion + SAME
+
+
+def test_a_price_keeps_forms_linear_where_the_data_can_hardly_tell(fit: ac.ArdFit) -> None:
+    def forms(price: float) -> int:
+        structure = ac.Structure(linear_unless=price)
+        return sum(t.how.name != "linear" for t in ac.select(fit, ac.Bic(), structure=structure))
+
+    counts = [forms(price) for price in (0.0, 2.0, 1000.0)]
+    assert counts == sorted(counts, reverse=True)
+    assert counts[0] > counts[-1] == 0
+
+
+def test_limits_hold_on_the_way_and_at_the_end(fit: ac.ArdFit) -> None:
+    structure = ac.Structure(max_terms=5, max_coefficients=6)
+    problem = problem_of(fit, structure)
+    found = search(problem, starts(fit, problem.constraints))
+    assert len(found.best.chosen) == 5  # the limit binds here
+    assert all(problem.constraints.is_valid(chosen) for chosen in found.tried)
+
+
+def test_neighbours_are_valid_and_scored_as_the_surrogate_reaches(fit: ac.ArdFit) -> None:
+    structure = ac.Structure(max_terms=9)
+    criterion = ac.Ebic().criterion(len(fit.data), len(fit.terms))
+    problem = problem_of(fit, structure, criterion)
+    chosen = numbers(
+        fit.space, "A: ASC", "B: ASC", "A: TT", "A: TT x G", "B: log1p(TT)", "*: CO", "A: CO"
+    )
+    surrogate = Surrogate(
+        problem.models.quadratic(problem.models.refit(chosen)), problem.models.columns
+    )
+    around = neighbours(chosen, surrogate, problem.constraints, criterion)
+    every = [around.at(i) for i in range(len(around))]
+    reached = surrogate.reached(every)
+    for one, loglik, value in zip(every, reached, around.values, strict=True):
+        terms = [fit.terms[t] for t in sorted(one)]
+        assert obeys(structure, fit.space, terms)
+        assert one != chosen
+        count, forms = problem.constraints.count(one), problem.constraints.cost(one)
+        assert value == pytest.approx(criterion.value(loglik, count, len(one)) + forms, abs=SAME)
+    found = set(every)
+    # One more, one less (with what needs it), one for another, another form, regrouped.
+    for more, less in (
+        ({"C: TT"}, set()),
+        (set(), {"A: TT x G"}),
+        (set(), {"A: TT", "A: TT x G"}),
+        ({"C: TT"}, {"A: CO"}),
+        ({"C: TT", "C: TT x G"}, set()),
+        ({"A: log1p(TT)", "A: log1p(TT) x G"}, {"A: TT", "A: TT x G"}),
+        ({"B: TT"}, {"B: log1p(TT)"}),
+        ({"B: CO", "C: CO"}, {"*: CO"}),
+    ):
+        assert (chosen | numbers(fit.space, *more)) - numbers(fit.space, *less) in found
+
+
+def test_progress_is_told_round_by_round(fit: ac.ArdFit) -> None:
+    heard: list[SearchStep] = []
+    ac.select(fit, progress=heard.append)
+    assert [step.round for step in heard] == list(range(1, len(heard) + 1))
+    assert heard[-1].refits >= heard[0].refits > 0
