@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from importlib.metadata import version
 
 from ardchoice.ard import ArdFit, Newton, fit_ard
@@ -13,13 +13,18 @@ from ardchoice.ard.fit import Solver
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, SeparationError
+from ardchoice.errors import (
+    ArdchoiceError,
+    ArdchoiceWarning,
+    IdentificationError,
+    SeparationError,
+)
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.report import summarise_study
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.path import Path, selection_path
-from ardchoice.selection.rules import Bic, Rule, must_be_rule
+from ardchoice.selection.rules import Bic, HeldOut, Rule, must_be_rule
 from ardchoice.selection.search import SearchStep
 from ardchoice.selection.signs import check_signs
 from ardchoice.space import SearchSpace, Specification
@@ -136,12 +141,14 @@ def specify(
     _check(data, space, structure)
     rule, tell = Ebic() if rule is None else rule, _Teller(progress)
     must_be_rule(rule)
+    if isinstance(rule, HeldOut) and not rule.seed:
+        rule = replace(rule, seed=seed)
     # How relevant is every candidate? Which of them make the specification? What are its estimates?
     estimated_on, selected_on = data.split(0.5, seed=seed) if honest else (data, data)
     fit = fit_ard(selected_on, space, solver=solver or Newton(), progress=tell.relevance)
     specification = select(fit, rule, structure=structure, progress=tell.search)
-    result, notes = _estimate(estimated_on, specification)
-    selection_result = _estimate(selected_on, specification)[0] if honest else None
+    result, notes = _estimate(estimated_on, specification, honest)
+    selection_result = _estimate(selected_on, specification, honest)[0] if honest else None
     tell.done()
     return Study(
         data=data,
@@ -171,7 +178,9 @@ def _check(data: ChoiceData, space: SearchSpace, structure: Structure | None) ->
         check_signs(structure.signs, data)
 
 
-def _estimate(data: ChoiceData, specification: Specification) -> tuple[MnlResult, tuple[str, ...]]:
+def _estimate(
+    data: ChoiceData, specification: Specification, honest: bool
+) -> tuple[MnlResult, tuple[str, ...]]:
     """Estimates, also where some of them are infinite: then it is said which."""
     try:
         return fit_mnl(data, specification), ()
@@ -181,6 +190,13 @@ def _estimate(data: ChoiceData, specification: Specification) -> tuple[MnlResult
         )
         warnings.warn(note, ArdchoiceWarning, stacklevel=3)
         return fit_mnl(data, specification, separation="allow"), (note,)
+    except IdentificationError as error:
+        if not honest:
+            raise
+        raise IdentificationError(
+            f"The persons left for estimating cannot tell all coefficients apart. {error} Pool "
+            "rare levels when reading, or divide the persons differently with another seed."
+        ) from None
 
 
 class _Teller:

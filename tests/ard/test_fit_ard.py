@@ -308,3 +308,15 @@ def test_going_on_from_earlier_data_needs_no_more_passes_than_starting_anew(
     assert on.converged
     # Each pass of the first goes over half the rows of the second.
     assert on.passes <= 1.5 * both.passes
+
+
+def test_nothing_relevant_leaves_constants_alone() -> None:
+    rng = np.random.default_rng(0)
+    for _ in range(5):
+        frame = pd.DataFrame({f"x_{name}": rng.standard_normal(300) for name in "AB"})
+        frame["choice"] = rng.choice(["A", "B"], 300)
+        data = ac.read_wide(
+            frame, alternatives=["A", "B"], choice="choice", attributes={"x": "x_{alt}"}
+        )
+        fit = ac.fit_ard(data, ac.SearchSpace(data))
+        assert fit.converged

@@ -101,7 +101,9 @@ def wrong_by_hand(
                 utility += contribution(data, t.term, t.parameters, estimates, x, segment)
             rises = np.diff(utility) if signs[attribute] == "-" else -np.diff(utility)
             if (rises > ROUNDING).any():
-                levels = {f"{k} {v}" for k, v in segment.items() if isinstance(v, str)}
+                levels = {
+                    f"{k} {v}" if isinstance(v, str) else f"{k} {v:g}" for k, v in segment.items()
+                }
                 wrong.add((place, attribute, frozenset(levels)))
     return wrong
 

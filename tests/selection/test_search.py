@@ -188,12 +188,46 @@ def test_every_score_is_the_bic_of_fit_mnl(fit: ac.ArdFit, structure: ac.Structu
 
 
 def test_scores_count_choice_situations_not_weights() -> None:
-    data = read(table(400, 3, usual), weight="W")
+    frame = table(400, 3, usual)
+    frame["W"] /= frame.loc[frame["W"] > 0, "W"].mean()
+    data = read(frame, weight="W")
     space = ac.SearchSpace(data)
     problem = problem_of(ac.fit_ard(data, space), ac.Structure())
     found = search(problem, [problem.constraints.least()])
     result = ac.fit_mnl(data, [space.terms[t] for t in sorted(found.best.chosen)])
     assert found.criterion == pytest.approx(result.bic, abs=SAME)
+
+
+def test_the_unit_of_weights_changes_nothing() -> None:
+    frame = table(400, 3, usual)
+    found = []
+    for unit in (0.2, 1.0, 30.0):
+        data = read(frame.assign(W=unit * frame["W"]), weight="W")
+        fit = ac.fit_ard(data, ac.SearchSpace(data))
+        problem = problem_of(fit, ac.Structure())
+        found.append(search(problem, [problem.constraints.least()]).best.chosen)
+    assert found[0] == found[1] == found[2]
+
+
+def test_signs_are_found_behind_a_crowd_of_wrong_ones() -> None:
+    """Attributes with the wrong sign that fit well must not hide those with the right one."""
+    rng = np.random.default_rng(5)
+    n, wrong, right = 2500, 4, 6
+    frame = pd.DataFrame(index=range(n))
+    utility = rng.gumbel(size=(n, 3))
+    for j, name in enumerate("ABC"):
+        for k in range(wrong + right):
+            x = frame[f"x{k}_{name}"] = rng.standard_normal(n)
+            utility[:, j] += (0.5 if k < wrong else -0.12) * x
+    frame["PICK"] = np.array(list("ABC"))[utility.argmax(axis=1)]
+    attributes = {f"x{k}": f"x{k}_" + "{alt}" for k in range(wrong + right)}
+    data = ac.read_wide(frame, alternatives=list("ABC"), choice="PICK", attributes=attributes)
+    fit = ac.fit_ard(data, ac.SearchSpace(data))
+    signs = dict.fromkeys(attributes, "-")
+    found = ac.select(fit, ac.Bic(), structure=ac.Structure(signs=signs))
+    plain = [f"*: x{k}" for k in range(wrong)]
+    told = ac.select(fit, ac.Bic(), structure=ac.Structure(signs=signs, forbid=plain))
+    assert ac.fit_mnl(data, found).bic <= ac.fit_mnl(data, told).bic + 0.1
 
 
 def test_no_other_start_ends_better_than_what_relevance_finds(fit: ac.ArdFit) -> None:

@@ -198,7 +198,7 @@ def test_a_positive_sign_asks_the_opposite(against: ac.ArdFit) -> None:
 
 def test_a_forced_term_with_the_wrong_sign_is_kept_with_a_warning(against: ac.ArdFit) -> None:
     structure = ac.Structure(signs={"TT": "-", "CO": "-"}, force="B: TT")
-    with pytest.warns(ac.ArdchoiceWarning, match="No valid specification has the expected signs"):
+    with pytest.warns(ac.ArdchoiceWarning, match="No specification with the expected signs"):
         specification = ac.select(against, structure=structure)
     assert ac.parse_term("B: TT") in specification.terms
     assert specification.notes == ("Signs not as expected, whatever is chosen: B: TT.",)

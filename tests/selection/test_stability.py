@@ -5,7 +5,7 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from selection_support import made, usual
+from selection_support import made, read, table, usual
 
 import ardchoice as ac
 
@@ -86,3 +86,12 @@ def test_halves_are_complementary_and_selections_those_of_select(
 def test_no_pairs_are_refused(data: ac.ChoiceData, space: ac.SearchSpace) -> None:
     with pytest.raises(ac.ArdchoiceError, match="At least one pair"):
         ac.stability(data, space, pairs=0)
+
+
+def test_a_level_that_one_half_lacks_is_no_obstacle() -> None:
+    frame = table(600, 0, lambda f: {"A": 3.0 * (f["H"] == "p")})
+    frame["H"] = np.where(frame["H"] == "q", "r", frame["H"])
+    frame.loc[frame["ID"] == 7, "H"] = "q"
+    data = read(frame)
+    shares = ac.stability(data, ac.SearchSpace(data, by=["H"]), pairs=1)
+    assert shares.set_index("term").loc["A: ASC x H", "selected"] == 1.0

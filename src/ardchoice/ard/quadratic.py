@@ -314,6 +314,8 @@ def coordinate_ascent(
     """
     lam = lam.copy()
     post = posterior(quadratic, groups, lam)
+    if not groups.n:  # constants alone are in play
+        return EvidenceFit(lam, post, 0, True)
     asked: _Asked | None = None
     for done in range(rounds):
         # What those out of play would gain is dear to know: not asked again while those in play

@@ -56,7 +56,7 @@ def summarise_study(
         table_of_both = _side_by_side(selection_result, result)
         parts += [head, table_of_both, *map(_fill, notes), _fill(VALID)]
     if specification.near_ties:
-        parts.append(_near_ties(specification, rule))
+        parts.append(_near_ties(specification))
     return "\n\n".join(parts)
 
 
@@ -64,7 +64,10 @@ def _head(
     specification: Specification, fit: ArdFit, result: MnlResult, rule: str, seconds: float
 ) -> str:
     verdict = "" if fit.converged else "; RELEVANCE DID NOT CONVERGE"
-    value = "" if specification.criterion is None else f", {specification.criterion:,.1f},"
+    value = ""
+    if specification.criterion is not None:
+        measure = "" if specification.measure == rule else f"{specification.measure} "
+        value = f", {measure}{specification.criterion:,.1f},"
     return (
         f"{len(specification)} of {len(fit.terms)} candidate terms, "
         f"{result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
@@ -83,8 +86,8 @@ def _side_by_side(left: MnlResult, right: MnlResult) -> str:
     return table(rows, head, gap=1)
 
 
-def _near_ties(specification: Specification, rule: str) -> str:
-    lines = [f"Near-ties: {rule} within 2 of this specification's"]
+def _near_ties(specification: Specification) -> str:
+    lines = [f"Near-ties: {specification.measure} within 2 of this specification's"]
     for rival in specification.near_ties[:MOST_TIES]:
         lines += textwrap.wrap(
             str(rival), WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False

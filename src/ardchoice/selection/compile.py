@@ -51,9 +51,10 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
         why_forced=forced,
         _twins=_twins(terms),
     )
-    broken = constraints.broken(constraints.forced)
+    least = constraints.least()
+    broken = constraints.broken(least)
     if broken:
-        inside = ", ".join(str(terms[t]) for t in sorted(constraints.forced))
+        inside = ", ".join(str(terms[t]) for t in sorted(least))
         raise SpecificationError(
             f"The rules contradict one another. What must be in ({inside}) breaks them: "
             + "; ".join(broken)
@@ -218,7 +219,8 @@ def _propagate(
                 forced.setdefault(u, f"together with '{terms[t]}'")
             for clause in needs[t]:
                 able = [u for u in clause if u not in impossible]
-                if able and not any(u in forced for u in clause):
+                # With several that would do, the choice is left to the search.
+                if len(able) == 1 and able[0] not in forced:
                     forced[able[0]] = f"needed by '{terms[t]}'"
         for t in forced:
             if t in impossible:

@@ -269,8 +269,33 @@ class Constraints:
         return [s for s in dict.fromkeys(out) if s != chosen and self.is_valid(s)]
 
     def least(self) -> Chosen:
-        """The forced terms and what they need."""
-        return self.forced
+        """The forced terms and what they need: a smallest valid set, if there is any."""
+        return self._least
+
+    @cached_property
+    def _least(self) -> Chosen:
+        found = self._completed(self.forced)
+        return self.forced if found is None else found
+
+    def _completed(self, chosen: Chosen) -> Chosen | None:
+        """A set with what its terms need, trying every way where there are several."""
+        for t in sorted(chosen):
+            for clause in (*self.needs[t], *((u,) for u in self.partners[t])):
+                if not chosen.isdisjoint(clause):
+                    continue
+                ways = [u for u in clause if u not in self.impossible]
+                # Whoever serves several terms first: it makes the smallest set.
+                ways.sort(key=lambda u: -self._serves(u, chosen))
+                for u in ways:
+                    if chosen.isdisjoint(self.conflicts[u]):
+                        found = self._completed(chosen | {u})
+                        if found is not None:
+                            return found
+                return None
+        return chosen if self.within_limits(chosen) else None
+
+    def _serves(self, u: int, chosen: Chosen) -> int:
+        return sum(u in clause for t in chosen for clause in self.needs[t])
 
     def build(self, strength: npt.NDArray[np.float64], wanted: Iterable[int]) -> Chosen:
         """A valid set from wanted terms: strongest form first, each with what it needs.

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 
 import numpy as np
@@ -25,6 +25,8 @@ Ints = npt.NDArray[np.intp]
 RIDGE = 1e-7
 """Share of the curvature at zero added as a prior precision: it holds an estimate that would run to
 infinity, and moves a log-likelihood by far less than a criterion can notice."""
+CONSTANT = 1e-12
+"""Share of its squares below which the spread of a column is rounding."""
 ASTRAY = 100.0
 """Log-likelihood to be gained at a start that is no help."""
 CLOSE = 2e-3
@@ -63,6 +65,7 @@ class Models:
     """
 
     def __init__(self, data: ChoiceData, encoding: Encoding, scale: Floats) -> None:
+        data = with_unit_weights(data)
         self.data, self.encoding, self.scale = data, encoding, scale
         design = Design(data, encoding)
         self.likelihood = LogitLikelihood(design, np.zeros(len(scale)), scale)
@@ -145,12 +148,24 @@ class Models:
     @cached_property
     def ridge(self) -> Floats:
         """Prior precision of every column; shape (D,)."""
-        # Squares of the columns tell the size of the curvature well enough.
-        squares = np.zeros(len(self.scale))
+        squares, total, count = np.zeros((3, len(self.scale)))
         for block in self._blocks:
             for part in block.parts:
-                squares[part.columns] += np.einsum("kab,kab->k", part.x, part.x)
-        return RIDGE * squares / len(self.encoding.alternatives)
+                k = part.columns
+                squares[k] += np.einsum("kab,kab->k", part.x, part.x)
+                total[k] += part.x.sum(axis=(1, 2))
+                available = block.available
+                count[k] += (
+                    part.x[0].size
+                    if available is None
+                    else available[list(part.alternatives)].sum()
+                )
+        # What a column says beyond its mean; a constant has nothing else to say. Where rows have
+        # none of it at all, a weight of one holds the coefficient at zero.
+        beyond = squares - total**2 / np.maximum(count, 1)
+        size = np.where(beyond > CONSTANT * squares, beyond, squares)
+        ridge = RIDGE * size / len(self.encoding.alternatives)
+        return np.where(squares > 0, ridge, 1.0)
 
     def loglik_on(self, data: ChoiceData, fitted: Fitted) -> float:
         """The log-likelihood of other data at the coefficients of a refit."""
@@ -175,6 +190,16 @@ class Models:
         restricted = self.likelihood.restrict(sorted(chosen))
         inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
         return restricted._blocks, inside[restricted.design.order]
+
+
+def with_unit_weights(data: ChoiceData) -> ChoiceData:
+    """Weights that average to one, rows of weight zero left out: a criterion counts situations."""
+    if data.weight is None:
+        return data
+    if not data.weight.all():
+        data = data.take(data.weight > 0)
+    weight = data.weights
+    return replace(data, weight=weight / weight.mean())
 
 
 def subset(blocks: Sequence[Block], columns: Ints) -> list[Block]:

@@ -67,6 +67,7 @@ def neighbours(
     constraints: Constraints,
     criterion: Criterion,
     *,
+    guilty: Chosen = frozenset(),
     thorough: bool = False,
 ) -> Neighbours:
     """Every valid neighbour of a valid set that may be better.
@@ -75,6 +76,8 @@ def neighbours(
     ----------
     chosen
     surrogate, constraints, criterion
+    guilty
+        Terms that may have to leave, however much they would be missed.
     thorough
         Also those that cannot be: with a term gone for which nothing could make up, or with one
         that gains nothing.
@@ -86,7 +89,8 @@ def neighbours(
     # 2 · One less, and one less with another in its place.
     losses = surrogate.losses(chosen)
     for t in sorted(chosen):
-        left = constraints.without(chosen, [t]) if losses[t] <= missed else None
+        may_leave = losses[t] <= missed or t in guilty
+        left = constraints.without(chosen, [t]) if may_leave else None
         if left is not None:
             _with_one_more(found, left, chosen, surrogate, constraints, criterion)
     # 3 · Several at once.

@@ -30,7 +30,9 @@ class Path:
     ----------
     frame
         A row per step: entered (terms that came in), parameters, loglik, criterion, held_out (the
-        log-likelihood of persons left out, summed over folds; missing without folds).
+        log-likelihood of persons left out, summed over folds; missing without folds). Coefficients
+        do not know those left out; the order of the terms does, so that late steps look a little
+        too good. `held_out` repeats everything.
     criterion
         Its name.
     """
@@ -62,7 +64,7 @@ class Path:
 
     @property
     def _shown(self) -> list[str]:
-        names = ["log-lik.", self.criterion]
+        names = ["log-lik.", self.criterion if len(self.criterion) <= 8 else "criterion"]
         return names if self.best_held_out is None else [*names, "held out"]
 
     def plot(self, ax: Axes | None = None) -> Axes:
@@ -149,7 +151,7 @@ def selection_path(
 def nested(fit: ArdFit, constraints: Constraints, most: int) -> list[Chosen]:
     """Valid sets, each with one more of the relevant terms and what it needs."""
     frame = fit.relevance()
-    lam = np.where(np.isfinite(fit.lam), fit.lam, -1.0)
+    lam = fit.lam
     order = np.lexsort((-frame["statistic"].to_numpy(), -lam))
     sets = [constraints.least()]
     for t in order:

@@ -46,7 +46,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
     for t, term in enumerate(terms):
         if t in best:
             lost, rival = without.get(t, (None, None))
-            reasons[term] = _why_kept(problem, t, lost, value, name)
+            reasons[term] = _why_kept(problem, t, lost, value, name, found.score[0])
             if rival is not None:
                 rivals[term] = _rival(problem, best, rival, value)
         else:
@@ -64,6 +64,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
         rivals=rivals,
         notes=tuple(_notes(problem, found, around)),
         criterion=value,
+        measure=name,
     )
 
 
@@ -128,16 +129,18 @@ def _best_without(
     return {t: (dropped.get(t), replaced.get(t)) for t in best}
 
 
-def _why_kept(problem: Problem, t: int, lost: _Option | None, value: float, name: str) -> str:
+def _why_kept(
+    problem: Problem, t: int, lost: _Option | None, value: float, name: str, wrong: int
+) -> str:
     if t in problem.constraints.forced:
         return f"kept: it must be in ({problem.constraints.why_forced.get(t, 'forced')})"
     if lost is None:
         return "kept: others need it"
     rise = _plain(problem, lost.chosen, lost.score) - value
-    if lost.score[0]:
+    if lost.score[0] > wrong:
         return f"kept: without it {name} {rise:+.1f}, and {_wrong(lost.score[0])}"
     if rise < 0:
-        return f"kept: its form is the simpler one ({name} {rise:+.1f} without it)"
+        return f"kept: the simpler form ({name} {rise:+.1f} without it)"
     return f"kept: {name} would rise by {rise:.1f} without it"
 
 
@@ -156,10 +159,9 @@ def _why_dropped(problem: Problem, found: Found, t: int, option: _Option | None,
     if option.score[0] > found.score[0]:
         return f"dropped: {instead}with it {_wrong(option.score[0])} ({name} {rise:+.1f})"
     if rise < 0:
-        return (
-            f"dropped: {instead}{name} would fall by {-rise:.1f} with it, too little for a form "
-            "that is not linear"
-        )
+        dearer = constraints.cost(option.chosen) > constraints.cost(best)
+        why = "too little for a form that is not linear" if dearer else "by a rough prediction"
+        return f"dropped: {instead}{name} would fall by {-rise:.1f} with it, {why}"
     return f"dropped: {instead}{name} would rise by {rise:.1f} with it"
 
 

@@ -73,7 +73,16 @@ class Problem:
     def reach(self, chosen: Chosen, criterion: float) -> float:
         """The log-likelihood below which a set is not even a near-tie of a criterion."""
         zero = predict(chosen, 0.0, self.constraints, self.criterion)
-        return 0.5 * (zero - criterion - 2 * NEAR)
+        slack = 2 * NEAR + self.constraints.cost(chosen)
+        return 0.5 * (zero - criterion - slack)
+
+    def guilty(self, chosen: Chosen, surrogate: Surrogate) -> frozenset[int]:
+        """Terms of a set that hold an attribute whose sign is wrong."""
+        if not self.signs.signs:
+            return frozenset()
+        beta = self.models.raw(surrogate.beta(chosen))
+        wrong = {w.attribute for w in self.signs.violations(chosen, beta)}
+        return frozenset(t for t in chosen if self.constraints.terms[t].what in wrong)
 
     def wrong(self, chosen: Chosen, beta: Floats) -> int:
         """Segments in which a set of terms with (scaled) coefficients goes the wrong way."""
@@ -130,7 +139,7 @@ def search(
     """
     walk = _Walk(problem, progress)
     ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
-    best = walk.cross(ends, patience)
+    best = walk.settle(walk.cross(ends, patience), patience)
     score = walk.tried[best.chosen]
     return Found(best, score, walk.tried, walk.around(best), walk.rounds, problem.models.refits)
 
@@ -146,7 +155,10 @@ class _Walk:
 
     def confirm(self, chosen: Chosen, start: Floats | None, best: Fitted | None = None) -> Fitted:
         """A refit: exact, unless it is clearly worse than the best."""
-        wanted = -np.inf if best is None else self.problem.reach(chosen, self.tried[best.chosen][1])
+        wanted = -np.inf
+        # Where the best has a wrong sign, a set may win whatever its criterion.
+        if best is not None and not self.tried[best.chosen][0]:
+            wanted = self.problem.reach(chosen, self.tried[best.chosen][1])
         fitted = self.problem.models.refit(chosen, start, wanted)
         self.tried[chosen] = self.problem.score(fitted)
         return fitted
@@ -184,7 +196,8 @@ class _Walk:
     def cross(self, ends: Sequence[Fitted], patience: int) -> Fitted:
         """Search on from what two ends have in common, and from what either has, while that helps.
 
-        Where several starts end alike, there is nothing to cross and nothing is spent.
+        A descent does not step on what an earlier one refitted, so that different starts end
+        differently: what they end with is worth crossing even where each alone would end alike.
         """
         constraints = self.problem.constraints
         known = {end.chosen: end for end in ends}
@@ -205,6 +218,29 @@ class _Walk:
             if best == ranked[0]:
                 break
         return known[best]
+
+    def settle(self, best: Fitted, patience: int) -> Fitted:
+        """Look at every neighbour of the best, also at those that a climb does not bother with."""
+        problem = self.problem
+        for _ in range(ROUNDS):
+            before, surrogate = best, self.around(best)
+            around = neighbours(
+                best.chosen, surrogate, problem.constraints, problem.criterion, thorough=True
+            )
+            pool = {}
+            for i in around.best(LOOK):
+                chosen = around.at(i)
+                beta = surrogate.beta(chosen) if problem.signs.signs else None
+                wrong = 0 if beta is None else problem.wrong(chosen, beta)
+                pool[chosen] = (wrong, float(around.values[i]))
+            for chosen in promising(pool, self.tried, self.tried[best.chosen]):
+                fitted = self.confirm(chosen, surrogate.beta(chosen), best)
+                if _less(self.tried[chosen], self.tried[best.chosen]):
+                    best = fitted
+            if best is before:
+                break
+            best = self.descend(best.chosen, patience)
+        return best
 
     def _tell(self, best: Fitted) -> None:
         if self.progress is not None:
@@ -242,14 +278,21 @@ def climb(
     pools = Pools({current: best}, {})
     visited, idle = {current}, 0
     while idle <= patience:
-        around = neighbours(current, surrogate, constraints, criterion)
+        around = neighbours(
+            current, surrogate, constraints, criterion, guilty=problem.guilty(current, surrogate)
+        )
         step: tuple[Score, Chosen] | None = None
-        for i in around.best(LOOK):
+        seen = 0
+        for i in around.best(LOOK if not problem.signs.signs else len(around)):
+            # Wrong signs may crowd the front; what improves with the right ones may stand behind.
+            if seen == LOOK or (around.values[i] > best[1] + UNSURE and len(pools.all) > LOOK):
+                break
             chosen = around.at(i)
             score = pools.all.get(chosen)
             if score is None:
                 wrong = problem.wrong(chosen, surrogate.beta(chosen)) if problem.signs.signs else 0
                 score = pools.all[chosen] = (wrong, float(around.values[i]))
+            seen += score[0] <= best[0]
             if current == start:
                 pools.near[chosen] = score
             if chosen not in visited and (step is None or score < step[0]):

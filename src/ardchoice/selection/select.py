@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -14,7 +14,7 @@ from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.logit import one_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Chosen, Constraints
-from ardchoice.selection.criterion import bic
+from ardchoice.selection.criterion import bic, ebic
 from ardchoice.selection.models import Models
 from ardchoice.selection.reasons import explain_search, explain_threshold
 from ardchoice.selection.rules import (
@@ -37,8 +37,8 @@ from ardchoice.space import Specification
 Floats = npt.NDArray[np.float64]
 Progress = Callable[[SearchStep], None]
 
-STARTS = (1.0, 0.4)
-"""Where the search starts: terms whose statistic exceeds these shares of the BIC penalty."""
+STARTS = (1.0, 0.6)
+"""Where the search starts: terms whose statistic exceeds these shares of their penalty."""
 
 
 def select(
@@ -90,9 +90,11 @@ def select(
                 "compares specifications on all of them. Fit all data at once, or select by "
                 "LambdaAbove, Evidence or FalseDiscovery."
             )
-        if isinstance(rule, HeldOut):
-            rule = best_weight(fit, rule, structure)
-        return _by_search(fit, rule, constraints, signs, progress)
+        if not isinstance(rule, HeldOut):
+            return _by_search(fit, rule, constraints, signs, progress)
+        best, note = best_weight(fit, rule, structure)
+        found = _by_search(fit, best, constraints, signs, progress)
+        return replace(found, notes=(note, *found.notes))
 
 
 # -- Thresholds ----------------------------------------------------------------------------------
@@ -108,6 +110,7 @@ def _by_threshold(
     chosen = constraints.build(strength, np.flatnonzero(passed))
     problem = Problem(Models.of(fit), constraints, bic(len(fit.data)), signs)
     valid = with_signs(problem, chosen)
+    _warn_of_signs(problem, valid, problem.models.refit(valid).beta)
     return explain_threshold(problem, rule.name, frame, passed, shown, chosen, valid)
 
 
@@ -126,10 +129,10 @@ def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[s
 
 
 def with_signs(problem: Problem, chosen: Chosen) -> Chosen:
-    """Terms leave one by one until every sign is as expected.
+    """Terms leave one by one until every sign is as expected, or until none can leave.
 
-    Only terms of an attribute that goes the wrong way; those that nothing depends on first; and of
-    these the one that is missed least, if that helps.
+    Terms of an attribute that goes the wrong way, while there are any; those that nothing depends
+    on first; and of these the one that is missed least, if that helps.
     """
     models, constraints = problem.models, problem.constraints
     fitted = models.refit(chosen)
@@ -138,10 +141,8 @@ def with_signs(problem: Problem, chosen: Chosen) -> Chosen:
         if not where:
             return chosen
         guilty = {wrong.attribute for wrong in where}
-        smaller = {
-            constraints.without(chosen, [t]) for t in chosen if constraints.terms[t].what in guilty
-        }
-        able = [s for s in smaller if s is not None]
+        able = _smaller(constraints, chosen, [t for t in chosen if _what(problem, t) in guilty])
+        able = able or _smaller(constraints, chosen, chosen)
         if not able:
             return chosen
         fewest = min(len(chosen - s) for s in able)
@@ -152,6 +153,29 @@ def with_signs(problem: Problem, chosen: Chosen) -> Chosen:
             key=lambda f: (problem.wrong(f.chosen, f.beta) >= now, -f.loglik),
         )
         chosen = fitted.chosen
+
+
+def _what(problem: Problem, t: int) -> str | None:
+    return problem.constraints.terms[t].what
+
+
+def _smaller(constraints: Constraints, chosen: Chosen, terms: Iterable[int]) -> list[Chosen]:
+    """Valid sets without one of some terms."""
+    without = (constraints.without(chosen, [t]) for t in sorted(terms))
+    return list(dict.fromkeys(s for s in without if s is not None))
+
+
+def _warn_of_signs(problem: Problem, chosen: Chosen, beta: Floats) -> None:
+    where = problem.signs.violations(chosen, problem.models.raw(beta))
+    if where:
+        warnings.warn(
+            "No specification with the expected signs was found; in this one utility goes the "
+            f"wrong way for {', '.join(map(str, where[:3]))}"
+            + (f" and {len(where) - 3} more" if len(where) > 3 else "")
+            + ". Look at what is forced.",
+            ArdchoiceWarning,
+            stacklevel=4,
+        )
 
 
 # -- Search --------------------------------------------------------------------------------------
@@ -168,16 +192,7 @@ def _by_search(
     criterion = rule.criterion(models.n, len(constraints.terms))
     problem = Problem(models, constraints, criterion, signs)
     found = search(problem, starts(fit, constraints), progress=progress)
-    if found.score[0]:
-        where = signs.violations(found.best.chosen, models.raw(found.best.beta))
-        warnings.warn(
-            "No valid specification has the expected signs; in the best one utility goes the wrong "
-            f"way for {', '.join(map(str, where[:3]))}"
-            + (f" and {len(where) - 3} more" if len(where) > 3 else "")
-            + ". Look at what is forced.",
-            ArdchoiceWarning,
-            stacklevel=3,
-        )
+    _warn_of_signs(problem, found.best.chosen, found.best.beta)
     return explain_search(problem, found)
 
 
@@ -187,7 +202,8 @@ def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
     statistic, columns = frame["statistic"].to_numpy(), frame["columns"].to_numpy()
     strength = np.nan_to_num(frame["evidence"].to_numpy(), nan=0.0)
     free = ~np.isfinite(fit.lam)
-    penalty = columns * np.log(max(len(fit.data), 2))
+    n, p = max(len(fit.data), 2), len(fit.terms)
+    penalty = columns * np.log(n) + 2 * ebic(n, p).gamma * np.log(p)
     out = [
         constraints.build(
             strength, np.flatnonzero(free | ((fit.lam > 0) & (statistic > share * penalty)))
@@ -215,7 +231,7 @@ class Searcher:
         return search(problem, starts(fit, constraints)), models
 
 
-def best_weight(fit: ArdFit, rule: HeldOut, structure: Structure | None) -> Bic:
+def best_weight(fit: ArdFit, rule: HeldOut, structure: Structure | None) -> tuple[Bic, str]:
     """The weight of the BIC penalty whose specifications predict persons left out best."""
     total = np.zeros(len(rule.weights))
     for rest, left_out in fit.data.folds(rule.folds, seed=rule.seed):
@@ -223,4 +239,9 @@ def best_weight(fit: ArdFit, rule: HeldOut, structure: Structure | None) -> Bic:
         for i, weight in enumerate(rule.weights):
             found, models = Searcher(Bic(weight), structure)(inside)
             total[i] += models.loglik_on(left_out, found.best)
-    return Bic(rule.weights[int(total.argmax())])
+    best = rule.weights[int(total.argmax())]
+    scores = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
+    return Bic(best), (
+        f"Persons left out are predicted best with {best:g} times the penalty of BIC "
+        f"(log-likelihood {scores})."
+    )

@@ -25,7 +25,7 @@ from ardchoice.space.transforms import Classes, Piecewise
 
 Floats = npt.NDArray[np.float64]
 
-POINTS = 21
+POINTS = 101
 """Values of an attribute at which its contribution is looked at, ends included."""
 MOST_SEGMENTS = 5_000
 """With more combinations of levels than this, only those that occur are looked at."""
@@ -147,7 +147,10 @@ def _make(
     cells = _cells(data, j, terms)
     rows: list[Floats] = []
     steps = max(len(grid) - 1, 1)
-    if all(t.term.how == terms[0].term.how and t.term.how.name in _MONOTONE for t in terms):
+    first = terms[0]
+    if first.term.how.name in _MONOTONE and all(
+        (t.term.how, t.parameters) == (first.term.how, first.parameters) for t in terms
+    ):
         grid, steps = grid[[0, -1]], 1  # one monotone form: what holds from end to end holds inside
     for term in terms:
         base = np.diff(term.term.how.apply(grid, term.parameters), axis=1).T  # (steps, C)
@@ -158,7 +161,8 @@ def _make(
         rows.append(block.reshape(len(cells) * steps, -1))
     columns = np.concatenate([np.arange(t.start, t.columns.stop) for t in terms])
     names = tuple(
-        ", ".join(f"{k} {v}" for k, v in cell.items() if isinstance(v, str)) for cell in cells
+        ", ".join(f"{k} {v if isinstance(v, str) else f'{v:g}'}" for k, v in cell.items())
+        for cell in cells
     )
     return _Inequalities(np.hstack(rows), columns, names, steps)
 
@@ -174,7 +178,9 @@ def _grid(values: Floats, terms: list[TermColumns]) -> Floats:
         how = term.term.how
         if isinstance(how, Classes):
             codes = how.codes(values, term.parameters)
-            points.append(np.array([values[codes == c].min() for c in np.unique(codes)]))
+            for c in np.unique(codes):
+                inside = values[codes == c]
+                points.append(np.array([inside.min(), inside.max()]))
         if isinstance(how, Piecewise):
             points.append(np.clip(np.array(how.knots), low, high))
     return np.unique(np.concatenate(points))

@@ -81,7 +81,9 @@ class Structure:
             raise SpecificationError(
                 f"one_form is True, False or 'everywhere', not {self.one_form!r}."
             )
-        if not isinstance(self.linear_unless, (int, float)) or not self.linear_unless >= 0:
+        if not isinstance(self.linear_unless, (int, float)) or not (
+            0 <= self.linear_unless < np.inf
+        ):
             raise SpecificationError(
                 "linear_unless is a difference of criteria, zero or more, "
                 f"not {self.linear_unless}."

@@ -19,7 +19,7 @@ from ardchoice.selection.constraints import Chosen
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
 
-COLLINEAR = 1e-7
+COLLINEAR = 1e-10
 """Share of a column's curvature below which what the others leave of it is rounding."""
 
 

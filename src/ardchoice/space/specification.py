@@ -56,8 +56,8 @@ class Specification:
         Kept term -> the best specification with something else in its place.
     notes
         What a reader should know of the selection, a sentence each.
-    criterion
-        Value of the criterion that selected; None without one.
+    criterion, measure
+        Value and name of the criterion that selected; None and empty without one.
     """
 
     terms: tuple[Term, ...]
@@ -66,6 +66,7 @@ class Specification:
     rivals: Mapping[Term, Rival] = field(default_factory=dict, compare=False)
     notes: tuple[str, ...] = field(default=(), compare=False)
     criterion: float | None = field(default=None, compare=False)
+    measure: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         seen: dict[object, Term] = {}
