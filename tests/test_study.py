@@ -108,7 +108,7 @@ def test_without_structure_there_are_no_rules() -> None:
     kept = {str(t) for t in study.specification}
     assert "A: TT x G" in kept
     assert kept.isdisjoint({"A: ASC", "B: ASC", "A: TT"})
-    criterion = ac.Ebic().criterion(len(data), len(space))
+    criterion = ac.Ebic().criterion(len(data), space.columns)
 
     def value(result: ac.MnlResult) -> float:
         return criterion.value(result.loglik, result.n_parameters, len(result.specification))

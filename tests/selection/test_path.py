@@ -59,7 +59,7 @@ def test_terms_enter_in_order_of_relevance(fit: ac.ArdFit) -> None:
 
 
 def test_every_figure_is_that_of_fit_mnl(path: ac.Path, fit: ac.ArdFit) -> None:
-    criterion = ac.Ebic().criterion(len(fit.data), len(fit.terms))
+    criterion = ac.Ebic().criterion(len(fit.data), fit.space.columns)
     columns = dict(zip(fit.terms, fit.space.columns, strict=True))
     for step, row in zip(terms_of(path, fit), path.frame.itertuples(), strict=True):
         result = ac.fit_mnl(fit.data, step)

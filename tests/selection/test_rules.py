@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
+from scipy import stats
 from selection_support import made, numbers, obeys, usual
 
 import ardchoice as ac
@@ -190,9 +191,13 @@ def test_thresholds_keep_what_others_need(fit: ac.ArdFit) -> None:
 # -- Criteria ------------------------------------------------------------------------------------
 
 
+WIDE = 12
+"""Columns of a term that chance never lets in, so that the weight is the formula's."""
+
+
 @pytest.mark.parametrize(("n", "p"), [(400, 22), (10_000, 72), (10_000, 3000), (50, 2), (9, 3)])
 def test_the_weight_of_the_extended_criterion(n: int, p: int) -> None:
-    criterion = ac.Ebic().criterion(n, p)
+    criterion = ac.Ebic().criterion(n, np.full(p, WIDE))
     gamma = max(0.0, 1 - math.log(n) / (2 * math.log(p)))
     assert criterion.gamma == pytest.approx(gamma)
     assert criterion == ebic(n, p)
@@ -202,17 +207,26 @@ def test_the_weight_of_the_extended_criterion(n: int, p: int) -> None:
         assert criterion.value(-123.0, k, q) == pytest.approx(expected, rel=1e-9)
 
 
+def test_the_weight_rises_where_chance_would_let_noise_in() -> None:
+    n, columns = 10_000, np.ones(2500, dtype=int)
+    plain, raised = ebic(n, 2500), ac.Ebic(noise=0.1).criterion(n, columns)
+    assert raised.gamma > plain.gamma
+    # The price of the sixteenth term, and how many of 2,500 noise terms would pay it.
+    price = np.diff(raised.penalty([15, 16], [15, 16]))[0]
+    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(0.1, rel=0.02)
+
+
 def test_special_cases_of_the_criteria(data: ac.ChoiceData) -> None:
     n = len(data)
     assert ebic(n, 1).gamma == 0.0  # one candidate: no size of the space to speak of
     assert ebic(n, int(n**0.5) - 1).gamma == 0.0
-    assert ac.Ebic(gamma=0.25).criterion(n, 22).gamma == 0.25
+    assert ac.Ebic(gamma=0.25).criterion(n, np.ones(22, dtype=int)).gamma == 0.25
     result = ac.fit_mnl(data, "*: TT + CO")
     assert bic(n).value(result.loglik, 2, 2) == pytest.approx(result.bic)
-    assert ac.Ebic(gamma=0.0).criterion(n, 22).value(result.loglik, 2, 2) == pytest.approx(
-        result.bic
-    )
-    aic = ac.Bic(weight=2 / math.log(n)).criterion(n, 22)
+    assert ac.Ebic(gamma=0.0).criterion(n, np.ones(22, dtype=int)).value(
+        result.loglik, 2, 2
+    ) == pytest.approx(result.bic)
+    aic = ac.Bic(weight=2 / math.log(n)).criterion(n, np.ones(22, dtype=int))
     assert aic.value(result.loglik, 2, 2) == pytest.approx(result.aic)
 
 
@@ -329,7 +343,7 @@ def test_data_in_place_of_relevance_are_explained(data: ac.ChoiceData) -> None:
 def exact(fit: ac.ArdFit, rule: ac.Bic | ac.Ebic, terms: object) -> float:
     """The criterion of some terms, from `fit_mnl`."""
     result = ac.fit_mnl(fit.data, ac.Specification(tuple(terms)))  # type: ignore[arg-type]
-    criterion = rule.criterion(len(fit.data), len(fit.terms))
+    criterion = rule.criterion(len(fit.data), fit.space.columns)
     return criterion.value(result.loglik, result.n_parameters, len(result.specification))
 
 

@@ -259,7 +259,7 @@ def test_limits_hold_on_the_way_and_at_the_end(fit: ac.ArdFit) -> None:
 
 def test_neighbours_are_valid_and_scored_as_the_surrogate_reaches(fit: ac.ArdFit) -> None:
     structure = ac.Structure(max_terms=9)
-    criterion = ac.Ebic().criterion(len(fit.data), len(fit.terms))
+    criterion = ac.Ebic().criterion(len(fit.data), fit.space.columns)
     problem = problem_of(fit, structure, criterion)
     chosen = numbers(
         fit.space, "A: ASC", "B: ASC", "A: TT", "A: TT x G", "B: log1p(TT)", "*: CO", "A: CO"

@@ -172,7 +172,7 @@ def test_the_criterion_that_signs_cost_is_in_the_notes(against: ac.ArdFit) -> No
     values = []
     for terms in (specification.terms, [t for t in against.terms if t in kept]):
         result = ac.fit_mnl(against.data, terms)
-        criterion = ac.Ebic().criterion(len(against.data), len(against.terms))
+        criterion = ac.Ebic().criterion(len(against.data), against.space.columns)
         forms = sum(t.how.name == "log1p" and not t.by for t in terms) * structure.linear_unless
         values.append(criterion.value(result.loglik, result.n_parameters, len(terms)) + forms)
     assert float(change[1]) == pytest.approx(values[0] - values[1], abs=0.06)  # one decimal

@@ -7,7 +7,11 @@ from math import log
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special
+from scipy import optimize, special, stats
+
+USUAL = 15
+"""Terms of a specification, roughly."""
+MOST_GAMMA = 100.0
 
 
 @dataclass(frozen=True)
@@ -50,7 +54,32 @@ def bic(n: int) -> Criterion:
     return Criterion("BIC", log(n))
 
 
-def ebic(n: int, candidates: int) -> Criterion:
-    """BIC extended for the size of the space: γ = max(0, 1 - ln n / (2 ln p))."""
+def ebic(
+    n: int, candidates: int, columns: npt.NDArray[np.intp] | None = None, noise: float = np.inf
+) -> Criterion:
+    """BIC extended for the size of the space: γ = max(0, 1 - ln n / (2 ln p)), or more.
+
+    Parameters
+    ----------
+    n, candidates
+        Choice situations, and candidate terms p.
+    columns
+        Of every candidate; shape (p,).
+    noise
+        How many candidates may be expected to come in by chance, were all of them noise: where γ
+        is above zero, it is raised until it is no more.
+    """
     gamma = max(0.0, 1 - log(n) / (2 * log(candidates))) if candidates > 1 else 0.0
+    if gamma > 0 and columns is not None and _by_chance(gamma, n, columns) > noise:
+        gamma = float(
+            optimize.brentq(lambda g: _by_chance(g, n, columns) - noise, gamma, MOST_GAMMA)
+        )
     return Criterion("EBIC", log(n), gamma, candidates)
+
+
+def _by_chance(gamma: float, n: int, columns: npt.NDArray[np.intp]) -> float:
+    """Noise terms expected to come into a specification of the usual size, each for itself."""
+    p = len(columns)
+    q = min(USUAL, p // 4)
+    price = log(n) * columns + 2 * gamma * log((p - q) / (q + 1))
+    return float(np.sum(stats.chi2.sf(price, columns)))

@@ -125,7 +125,7 @@ def selection_path(
     constraints = compile_structure(structure, fit.space)
     with one_thread():
         models = Models.of(fit)
-        criterion = rule.criterion(models.n, len(fit.terms))
+        criterion = rule.criterion(models.n, np.asarray(fit.space.columns))
         sets = nested(fit, constraints, most)
         held_out = np.full(len(sets), np.nan)
         if folds:

@@ -5,6 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from math import log
 
+import numpy as np
+import numpy.typing as npt
+
 from ardchoice.errors import ArdchoiceError
 from ardchoice.selection.criterion import Criterion, bic, ebic
 
@@ -88,9 +91,9 @@ class Bic:
         """How reports call it."""
         return "BIC" if self.weight == 1 else f"BIC with {self.weight:g} times its penalty"
 
-    def criterion(self, n: int, candidates: int) -> Criterion:
-        """For n choice situations; the number of candidates does not count."""
-        del candidates
+    def criterion(self, n: int, columns: npt.NDArray[np.intp]) -> Criterion:
+        """For n choice situations; the candidates do not count."""
+        del columns
         plain = bic(n)
         return Criterion(self.name, self.weight * plain.per_coefficient)
 
@@ -103,24 +106,30 @@ class Ebic:
     ----------
     gamma
         Weight of ln C(p, q) for q of p candidate terms; max(0, 1 - ln n / (2 ln p)) unless told.
+    noise
+        Unless gamma is given, it is raised where more noise terms than this would be expected to
+        come in by chance: in spaces with thousands of small terms.
     """
 
     gamma: float | None = None
+    noise: float = 0.1
 
     def __post_init__(self) -> None:
         if self.gamma is not None and not self.gamma >= 0:
             raise ArdchoiceError(f"gamma is a weight, zero or more, not {self.gamma}.")
+        if not self.noise > 0:
+            raise ArdchoiceError(f"noise is a number of terms above zero, not {self.noise}.")
 
     @property
     def name(self) -> str:
         """How reports call it."""
         return "EBIC"
 
-    def criterion(self, n: int, candidates: int) -> Criterion:
-        """For n choice situations and p candidates."""
+    def criterion(self, n: int, columns: npt.NDArray[np.intp]) -> Criterion:
+        """For n choice situations and candidates with these columns; shape (p,)."""
         if self.gamma is None:
-            return ebic(n, candidates)
-        return Criterion(self.name, log(n), self.gamma, candidates)
+            return ebic(n, len(columns), columns, self.noise)
+        return Criterion(self.name, log(n), self.gamma, len(columns))
 
 
 @dataclass(frozen=True)

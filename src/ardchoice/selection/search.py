@@ -31,6 +31,8 @@ PATIENCE = 2
 """Steps without improvement before a climb is given up."""
 LOOK = 60
 """Neighbours of each step that are remembered, and whose signs are looked at."""
+CROWD = 20
+"""How many times as many are looked at where most have the wrong sign."""
 CONFIRM = 12
 """Most refits of a round."""
 UNSURE = 1.0
@@ -283,9 +285,9 @@ def climb(
         )
         step: tuple[Score, Chosen] | None = None
         seen = 0
-        for i in around.best(LOOK if not problem.signs.signs else len(around)):
+        for rank, i in enumerate(around.best(LOOK if not problem.signs.signs else CROWD * LOOK)):
             # Wrong signs may crowd the front; what improves with the right ones may stand behind.
-            if seen == LOOK or (around.values[i] > best[1] + UNSURE and len(pools.all) > LOOK):
+            if seen == LOOK or (rank >= LOOK and around.values[i] > best[1] + UNSURE):
                 break
             chosen = around.at(i)
             score = pools.all.get(chosen)

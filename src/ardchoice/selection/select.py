@@ -189,7 +189,7 @@ def _by_search(
     progress: Progress | None,
 ) -> Specification:
     models = Models.of(fit)
-    criterion = rule.criterion(models.n, len(constraints.terms))
+    criterion = rule.criterion(models.n, constraints.columns)
     problem = Problem(models, constraints, criterion, signs)
     found = search(problem, starts(fit, constraints), progress=progress)
     _warn_of_signs(problem, found.best.chosen, found.best.beta)
@@ -225,7 +225,7 @@ class Searcher:
         constraints = compile_structure(self.structure, fit.space)
         signs = {} if self.structure is None else self.structure.signs
         models = Models.of(fit)
-        criterion = self.rule.criterion(models.n, len(constraints.terms))
+        criterion = self.rule.criterion(models.n, constraints.columns)
         rules = SignRules(signs, fit.encoding, fit.data)
         problem = Problem(models, constraints, criterion, rules)
         return search(problem, starts(fit, constraints)), models
