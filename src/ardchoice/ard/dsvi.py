@@ -14,7 +14,7 @@ when there is nothing left to move.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import reduce
 
 import numpy as np
@@ -29,6 +29,9 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Sums
 
 Floats = npt.NDArray[np.float64]
+
+LEASH = 1.0
+"""Largest move of a mean in an epoch, on standardised columns."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -256,6 +259,7 @@ def run_dsvi(
         # 3 · A ridge to start from, then λ of its own for every term.
         ridge = solver.start if epoch in (1, AVERAGE_FROM) else None
         state = sweep(state, groups, before, optimise=epoch > 0, ridge=ridge)
+        state = DsviState(_held(last, state.q), state.quadratic)
         # 4 · Is anything still moving?
         moving = still_moving(last, state.q, groups, solver.tolerance, report.line)
         quiet = quiet + 1 if epoch > AVERAGE_FROM and not len(moving) else 0
@@ -265,6 +269,16 @@ def run_dsvi(
         if quiet >= solver.quiet:
             break
     return DsviRun(state, trace, quiet >= solver.quiet, moving)
+
+
+def _held(last: MeanField, new: MeanField) -> MeanField:
+    """No mean goes further than `LEASH` in an epoch.
+
+    Where a choice is foretold almost surely the curvature vanishes, and a quadratic would send the
+    means much further than it is known for.
+    """
+    move = np.clip(new.mean - last.mean, -LEASH, LEASH)
+    return replace(new, mean=last.mean + move)
 
 
 @dataclass(frozen=True, eq=False)
