@@ -81,8 +81,9 @@ def main(arguments: list[str] | None = None) -> Coverage:
     error = np.sqrt(0.95 * 0.05 / max(total.selected, 1))
     print(f"{sets} data sets, {total.selected} noise coefficients selected")
     print(f"95 % intervals that cover zero (± {error:.1%} by chance):")
-    print(f"  persons that selected them  {total.selecting / total.selected:6.1%}")
-    print(f"  the other persons           {total.estimating / total.selected:6.1%}")
+    if total.selected:
+        print(f"  persons that selected them  {total.selecting / total.selected:6.1%}")
+        print(f"  the other persons           {total.estimating / total.selected:6.1%}")
     return total
 
 

@@ -266,6 +266,16 @@ def show(done: Iterable[Run]) -> None:
     print("BIC+: above the true specification, on average and share of runs by more than 2.")
     print("KL: loss against the true probabilities, relative to the truth re-estimated.")
     print("Grams: time in units of one dense X'WX over the same data.")
+    mine = [r for r in everything if r.method == "specify"]
+    for specification, term in (("S4", "CAR: CO"), ("S7", "TRAIN: boxcox(TT, 1)")):
+        here = [r for r in mine if r.specification == specification]
+        if here:
+            found = sum(term not in r.missing for r in here)
+            print(f"specify, {specification}: {term} found in {found} of {len(here)}")
+    here = [r for r in mine if r.space == "extreme"]
+    if here:
+        clean = sum(r.noise == 0 and not r.missing for r in here)
+        print(f"specify, extreme: no noise and every true term in {clean} of {len(here)}")
 
 
 def line(space: str, method: str, mine: list[Run], base: dict[tuple[str, str, int], float]) -> str:
@@ -290,7 +300,7 @@ def main(arguments: list[str] | None = None) -> list[Run]:
     """Run, print, and write as runs end."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="two seeds of S1 and S6, medium space")
-    parser.add_argument("--spaces", default="medium,large")
+    parser.add_argument("--spaces", default="medium,large,extreme")
     parser.add_argument("--specifications", default="")
     parser.add_argument("--methods", default=",".join(METHODS))
     parser.add_argument("--seeds", type=int, default=10)
