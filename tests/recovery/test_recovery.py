@@ -1,25 +1,9 @@
 """Recovery of known specifications: the quick modes of the benchmarks."""
 
-from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 
 import numpy as np
 import pytest
-
-BENCHMARKS = Path(__file__).parents[2] / "benchmarks"
-
-pytestmark = pytest.mark.skipif(not BENCHMARKS.exists(), reason="benchmarks are not installed")
-
-
-@pytest.fixture
-def load(monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-untyped-def]
-    monkeypatch.syspath_prepend(str(BENCHMARKS))
-
-    def by_name(name: str) -> ModuleType:
-        return import_module(name)
-
-    return by_name
 
 
 def test_specify_beats_the_papers_rule_and_stepwise(

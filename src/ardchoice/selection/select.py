@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 
 import numpy as np
 import numpy.typing as npt
@@ -29,9 +29,9 @@ from ardchoice.selection.rules import (
     Threshold,
     must_be_rule,
 )
-from ardchoice.selection.search import Found, Problem, SearchStep, search
+from ardchoice.selection.search import Problem, SearchStep, search
 from ardchoice.selection.signs import SignRules
-from ardchoice.selection.structure import Structure
+from ardchoice.selection.structure import Sign, Structure
 from ardchoice.space import Specification
 
 Floats = npt.NDArray[np.float64]
@@ -92,7 +92,7 @@ def select(
             )
         if not isinstance(rule, HeldOut):
             return _by_search(fit, rule, constraints, signs, progress)
-        best, note = best_weight(fit, rule, structure)
+        best, note = best_weight(fit, rule, constraints, signs.signs)
         found = _by_search(fit, best, constraints, signs, progress)
         return replace(found, notes=(note, *found.notes))
 
@@ -188,12 +188,19 @@ def _by_search(
     signs: SignRules,
     progress: Progress | None,
 ) -> Specification:
-    models = Models.of(fit)
-    criterion = rule.criterion(models.n, constraints.columns)
-    problem = Problem(models, constraints, criterion, signs)
+    problem = make_problem(fit, rule, constraints, signs)
     found = search(problem, starts(fit, constraints), progress=progress)
     _warn_of_signs(problem, found.best.chosen, found.best.beta)
     return explain_search(problem, found)
+
+
+def make_problem(
+    fit: ArdFit, rule: Searched, constraints: Constraints, signs: SignRules
+) -> Problem:
+    """What a search needs to know."""
+    models = Models.of(fit)
+    criterion = rule.criterion(models.n, constraints.columns)
+    return Problem(models, constraints, criterion, signs)
 
 
 def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
@@ -213,32 +220,18 @@ def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
     return list(dict.fromkeys([*out, constraints.least()]))
 
 
-@dataclass(frozen=True, eq=False)
-class Searcher:
-    """A search that can be repeated on other data: what `HeldOut` and stability need."""
-
-    rule: Searched
-    structure: Structure | None
-
-    def __call__(self, fit: ArdFit) -> tuple[Found, Models]:
-        """The best specification for a relevance fit."""
-        constraints = compile_structure(self.structure, fit.space)
-        signs = {} if self.structure is None else self.structure.signs
-        models = Models.of(fit)
-        criterion = self.rule.criterion(models.n, constraints.columns)
-        rules = SignRules(signs, fit.encoding, fit.data)
-        problem = Problem(models, constraints, criterion, rules)
-        return search(problem, starts(fit, constraints)), models
-
-
-def best_weight(fit: ArdFit, rule: HeldOut, structure: Structure | None) -> tuple[Bic, str]:
+def best_weight(
+    fit: ArdFit, rule: HeldOut, constraints: Constraints, signs: Mapping[str, Sign]
+) -> tuple[Bic, str]:
     """The weight of the BIC penalty whose specifications predict persons left out best."""
     total = np.zeros(len(rule.weights))
     for rest, left_out in fit.data.folds(rule.folds, seed=rule.seed):
         inside = fit_ard(rest, fit.space, solver=fit.solver, prior=fit.prior)
         for i, weight in enumerate(rule.weights):
-            found, models = Searcher(Bic(weight), structure)(inside)
-            total[i] += models.loglik_on(left_out, found.best)
+            rules = SignRules(signs, inside.encoding, rest)
+            problem = make_problem(inside, Bic(weight), constraints, rules)
+            found = search(problem, starts(inside, constraints))
+            total[i] += problem.models.loglik_on(left_out, found.best)
     best = rule.weights[int(total.argmax())]
     scores = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
     return Bic(best), (
