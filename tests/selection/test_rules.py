@@ -10,7 +10,7 @@ from scipy import stats
 from selection_support import made, numbers, obeys, usual
 
 import ardchoice as ac
-from ardchoice.selection.criterion import bic, ebic
+from ardchoice.selection.criterion import CLEAR, bic, ebic
 from ardchoice.selection.rules import Rule
 from ardchoice.selection.search import NEAR
 
@@ -213,7 +213,7 @@ def test_the_weight_rises_where_chance_would_let_noise_in() -> None:
     assert raised.gamma > plain.gamma
     # The price of the sixteenth term, and how many of 2,500 noise terms would pay it.
     price = np.diff(raised.penalty([15, 16], [15, 16]))[0]
-    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(0.1, rel=0.02)
+    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(0.1 / CLEAR, rel=0.02)
 
 
 def test_special_cases_of_the_criteria(data: ac.ChoiceData) -> None:

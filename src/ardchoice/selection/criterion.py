@@ -12,6 +12,8 @@ from scipy import optimize, special, stats
 USUAL = 15
 """Terms of a specification, roughly."""
 MOST_GAMMA = 100.0
+CLEAR = 5.0
+"""A search tries terms in combination too: more noise gets in than single terms promise."""
 
 
 @dataclass(frozen=True)
@@ -67,12 +69,13 @@ def ebic(
         Of every candidate; shape (p,).
     noise
         How many candidates may be expected to come in by chance, were all of them noise: where γ
-        is above zero, it is raised until it is no more.
+        is above zero, it is raised until it is clearly less.
     """
     gamma = max(0.0, 1 - log(n) / (2 * log(candidates))) if candidates > 1 else 0.0
     if gamma > 0 and columns is not None and _by_chance(gamma, n, columns) > noise:
+        clear = noise / CLEAR
         gamma = float(
-            optimize.brentq(lambda g: _by_chance(g, n, columns) - noise, gamma, MOST_GAMMA)
+            optimize.brentq(lambda g: _by_chance(g, n, columns) - clear, gamma, MOST_GAMMA)
         )
     return Criterion("EBIC", log(n), gamma, candidates)
 
