@@ -53,12 +53,11 @@ class Variational:
 class DsviPaper:
     """The published algorithm and schedule.
 
-    Early steps overshoot: the largest eigenvalue of H is 4.6 N on the published data, and 0.8 times
-    that is beyond 2. The means recover as the rate decays, for the gradient of a logit is bounded;
-    a scale that is thrown across zero does not, for its gradient has 1/c in it. So c is kept above
-    `smallest_scale`, from where one step by 1/c leads back to the scale of the start, not beyond.
-    On S2 that happens in the first 6 % of the steps, to 3 in 100,000 of all updates of a scale; all
-    others are as published.
+    Early steps overshoot: the largest eigenvalue of H is several N on the published data, and 0.8
+    times that is beyond 2. The means recover as the rate decays, for the gradient of a logit is
+    bounded; a scale that is thrown across zero does not, for its gradient has 1/c in it. So c is
+    kept above `smallest_scale`, from where one step by 1/c leads back to the scale of the start.
+    That happens early in the schedule and seldom; all other steps are as published.
 
     Attributes
     ----------

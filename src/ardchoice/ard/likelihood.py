@@ -73,7 +73,7 @@ class LogitLikelihood:
 
     def sums(self, beta: Floats) -> Sums:
         """One pass over all blocks."""
-        return _ordered(one_pass(beta[self.design.order], self._blocks), self.design)
+        return _ordered(one_pass(beta[self.design.order], self.blocks), self.design)
 
     def restrict(self, terms: Sequence[int]) -> LogitLikelihood:
         """A new design from the same data and fewer terms."""
@@ -91,7 +91,7 @@ class LogitLikelihood:
     def batches(self, rng: np.random.Generator, count: int) -> Iterator[LogitBatch]:
         """All rows once, in random batches; of a design too large to keep, in random ranges."""
         count = max(1, min(count, self.n))
-        if isinstance(self._blocks, list):
+        if isinstance(self.blocks, list):
             for rows in np.array_split(rng.permutation(self.n), count):
                 yield LogitBatch(self._whole.take(np.sort(rows)), self.design)
             return
@@ -114,7 +114,8 @@ class LogitLikelihood:
         return block
 
     @cached_property
-    def _blocks(self) -> Iterable[Block]:
+    def blocks(self) -> Iterable[Block]:
+        """All rows, standardised: kept if small, expanded anew in every pass if large."""
         if self.design.expanded_bytes() <= KEEP_BYTES:
             return [self._standardise(block) for block in self.design]
         return _Lazy(self)
@@ -122,7 +123,7 @@ class LogitLikelihood:
     @cached_property
     def _whole(self) -> Block:
         """All blocks as one, for drawing rows at random."""
-        blocks = list(self._blocks)
+        blocks = list(self.blocks)
         if len(blocks) == 1:
             return blocks[0]
         first, data = blocks[0], self.design.data

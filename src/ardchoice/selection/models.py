@@ -18,6 +18,7 @@ from ardchoice.design.design import BLOCK_BYTES
 from ardchoice.logit import Block, Part, Sums, maximise, one_pass
 from ardchoice.logit.newton import newton_step
 from ardchoice.selection.constraints import Chosen
+from ardchoice.selection.surrogate import columns_of
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -43,11 +44,14 @@ class Fitted:
     loglik
     beta
         Coefficients of all candidates, zero outside; scaled, in the order of blocks; shape (D,).
+    below
+        Not exact, only known to be below this log-likelihood; minus infinity where it is exact.
     """
 
     chosen: Chosen
     loglik: float
     beta: Floats
+    below: float = -np.inf
 
 
 class Models:
@@ -86,10 +90,6 @@ class Models:
         """Choice situations."""
         return len(self.data)
 
-    def columns_of(self, chosen: Iterable[int]) -> Ints:
-        """The columns of a set of terms, ascending."""
-        return np.sort(np.concatenate([np.arange(0), *(self.columns[t] for t in chosen)]))
-
     def raw(self, beta: Floats) -> Floats:
         """Coefficients in the user's units and in the order of the terms; shape (D,)."""
         return np.asarray(beta[self.position] / self.scale)
@@ -97,7 +97,7 @@ class Models:
     # -- Refits -------------------------------------------------------------------------------
 
     def refit(self, chosen: Chosen, start: Floats | None = None, wanted: float = -np.inf) -> Fitted:
-        """The maximum likelihood of a set of terms; known sets are not fitted again.
+        """The maximum likelihood of a set of terms; what is known well enough is not fitted again.
 
         Parameters
         ----------
@@ -107,13 +107,14 @@ class Models:
         wanted
             A log-likelihood below which the result need not be exact.
         """
-        if chosen not in self._known:
-            self._known[chosen] = self._refit(chosen, start, wanted)
-        return self._known[chosen]
+        known = self._known.get(chosen)
+        if known is None or known.below > wanted:
+            known = self._known[chosen] = self._refit(chosen, start, wanted)
+        return known
 
     def _refit(self, chosen: Chosen, start: Floats | None, wanted: float) -> Fitted:
         self.refits += 1
-        columns = self.columns_of(chosen)
+        columns = columns_of(self.columns, chosen)
         out = np.zeros(len(self.scale))
         if not len(columns):
             return Fitted(chosen, float(one_pass(out, self._blocks, 0).loglik), out)
@@ -138,7 +139,8 @@ class Models:
         fit = maximise(penalised, begin, first=first, tolerance=CLOSE, wanted=wanted)
         out[columns] = fit.beta
         # What the last step gains is not in the log-likelihood of where it was measured.
-        return Fitted(chosen, fit.loglik + fit.decrement + 0.5 * float(ridge @ fit.beta**2), out)
+        loglik = fit.loglik + fit.decrement + 0.5 * float(ridge @ fit.beta**2)
+        return Fitted(chosen, loglik, out, -np.inf if fit.converged else wanted)
 
     def quadratic(self, fitted: Fitted) -> Quadratic:
         """The log-likelihood over all candidates around a refit, ridge included; one pass."""
@@ -175,13 +177,13 @@ class Models:
         zero = np.zeros(len(self.scale))
         some = LogitLikelihood(Design(data, self.encoding), zero, self.scale).restrict(kept)
         columns = np.concatenate([self.columns[t] for t in kept])[some.design.order]
-        return float(one_pass(fitted.beta[columns], some._blocks, 0).loglik)
+        return float(one_pass(fitted.beta[columns], some.blocks, 0).loglik)
 
     # -- Blocks -------------------------------------------------------------------------------
 
     @property
     def _blocks(self) -> Iterable[Block]:
-        return self.likelihood._blocks
+        return self.likelihood.blocks
 
     def _some(self, chosen: Chosen, columns: Ints) -> tuple[Iterable[Block], Ints]:
         """Blocks with the columns of some terms only, and which these are."""
@@ -189,7 +191,7 @@ class Models:
             return subset(self._blocks, columns), columns
         restricted = self.likelihood.restrict(sorted(chosen))
         inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
-        return restricted._blocks, inside[restricted.design.order]
+        return restricted.blocks, inside[restricted.design.order]
 
 
 def with_unit_weights(data: ChoiceData) -> ChoiceData:

@@ -7,10 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ardchoice.selection.constraints import Chosen
-from ardchoice.selection.neighbours import NOTHING, Neighbours, neighbours
+from ardchoice.selection.neighbours import NOTHING, Neighbours
 from ardchoice.selection.search import BETTER, NEAR, UNSURE, Found, Problem, Score
 from ardchoice.selection.signs import WrongSign
 from ardchoice.space import Rival, Specification
@@ -34,9 +33,7 @@ class _Option:
 def explain_search(problem: Problem, found: Found) -> Specification:
     """The specification that a search found, with the reasons that its neighbours give."""
     best, terms = found.best.chosen, problem.constraints.terms
-    around = neighbours(
-        best, found.surrogate, problem.constraints, problem.criterion, thorough=True
-    )
+    around = found.around
     tried = _refit_near(problem, found, around)
     with_term = _best_with(problem, found, around, tried)
     without = _best_without(problem, found, around, tried)
@@ -88,7 +85,7 @@ def _score(
     """Exact where it was refitted, predicted otherwise."""
     if chosen in tried:
         return tried[chosen]
-    return problem.wrong(chosen, found.surrogate.beta(chosen)), predicted
+    return problem.foretold(chosen, found.surrogate), predicted
 
 
 def _best_with(
@@ -215,7 +212,6 @@ def _some(where: Sequence[WrongSign]) -> str:
 def explain_threshold(
     problem: Problem,
     rule: str,
-    frame: pd.DataFrame,
     passed: npt.NDArray[np.bool_],
     shown: list[str],
     wanted: Chosen,
@@ -228,8 +224,6 @@ def explain_threshold(
     problem
     rule
         Its name.
-    frame
-        Relevance of every candidate.
     passed, shown
         Which terms the rule wants, and the figure it looked at; T of each.
     wanted
@@ -237,7 +231,6 @@ def explain_threshold(
     valid
         After.
     """
-    del frame
     constraints = problem.constraints
     reasons = {}
     for t, term in enumerate(constraints.terms):

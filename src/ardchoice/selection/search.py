@@ -19,7 +19,7 @@ import numpy.typing as npt
 from ardchoice.selection.constraints import Chosen, Constraints
 from ardchoice.selection.criterion import Criterion
 from ardchoice.selection.models import Fitted, Models
-from ardchoice.selection.neighbours import neighbours, predict
+from ardchoice.selection.neighbours import Neighbours, neighbours, predict
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import Surrogate
 
@@ -90,6 +90,10 @@ class Problem:
         """Segments in which a set of terms with (scaled) coefficients goes the wrong way."""
         return self.signs.count(chosen, self.models.raw(beta)) if self.signs.signs else 0
 
+    def foretold(self, chosen: Chosen, surrogate: Surrogate) -> int:
+        """The same for the coefficients that a surrogate foretells."""
+        return self.wrong(chosen, surrogate.beta(chosen)) if self.signs.signs else 0
+
 
 @dataclass(frozen=True, eq=False)
 class Found:
@@ -102,8 +106,8 @@ class Found:
         Its wrong signs and its criterion.
     tried
         Every exact refit -> its score.
-    surrogate
-        Around the best.
+    surrogate, around
+        Around the best, and every neighbour of it scored on that.
     rounds, refits
     """
 
@@ -111,6 +115,7 @@ class Found:
     score: Score
     tried: dict[Chosen, Score] = field(repr=False)
     surrogate: Surrogate = field(repr=False)
+    around: Neighbours = field(repr=False)
     rounds: int
     refits: int
 
@@ -141,9 +146,16 @@ def search(
     """
     walk = _Walk(problem, progress)
     ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
-    best = walk.settle(walk.cross(ends, patience), patience)
-    score = walk.tried[best.chosen]
-    return Found(best, score, walk.tried, walk.around(best), walk.rounds, problem.models.refits)
+    best, around = walk.settle(walk.cross(ends, patience), patience)
+    return Found(
+        best=best,
+        score=walk.tried[best.chosen],
+        tried=walk.tried,
+        surrogate=walk.around(best),
+        around=around,
+        rounds=walk.rounds,
+        refits=problem.models.refits,
+    )
 
 
 class _Walk:
@@ -184,10 +196,7 @@ class _Walk:
             # 2 · The promising ones, exactly: what is far away first, since it gains most if it
             # holds; where it does not, the neighbours, which a surrogate knows well.
             for pool in (pools.all, pools.near):
-                for chosen in promising(pool, self.tried, self.tried[best.chosen]):
-                    fitted = self.confirm(chosen, surrogate.beta(chosen), best)
-                    if _less(self.tried[chosen], self.tried[best.chosen]):
-                        best = fitted
+                best = self._better(pool, surrogate, best)
                 if best is not before:
                     break
             self._tell(best)
@@ -221,27 +230,29 @@ class _Walk:
                 break
         return known[best]
 
-    def settle(self, best: Fitted, patience: int) -> Fitted:
+    def settle(self, best: Fitted, patience: int) -> tuple[Fitted, Neighbours]:
         """Look at every neighbour of the best, also at those that a climb does not bother with."""
         problem = self.problem
-        for _ in range(ROUNDS):
+        while True:
             before, surrogate = best, self.around(best)
             around = neighbours(
                 best.chosen, surrogate, problem.constraints, problem.criterion, thorough=True
             )
-            pool = {}
+            pool: dict[Chosen, Score] = {}
             for i in around.best(LOOK):
                 chosen = around.at(i)
-                beta = surrogate.beta(chosen) if problem.signs.signs else None
-                wrong = 0 if beta is None else problem.wrong(chosen, beta)
-                pool[chosen] = (wrong, float(around.values[i]))
-            for chosen in promising(pool, self.tried, self.tried[best.chosen]):
-                fitted = self.confirm(chosen, surrogate.beta(chosen), best)
-                if _less(self.tried[chosen], self.tried[best.chosen]):
-                    best = fitted
+                pool[chosen] = (problem.foretold(chosen, surrogate), float(around.values[i]))
+            best = self._better(pool, surrogate, best)
             if best is before:
-                break
+                return best, around
             best = self.descend(best.chosen, patience)
+
+    def _better(self, pool: dict[Chosen, Score], surrogate: Surrogate, best: Fitted) -> Fitted:
+        """The best of a pool by exact refits, or the best so far."""
+        for chosen in promising(pool, self.tried, self.tried[best.chosen]):
+            fitted = self.confirm(chosen, surrogate.beta(chosen), best)
+            if _less(self.tried[chosen], self.tried[best.chosen]):
+                best = fitted
         return best
 
     def _tell(self, best: Fitted) -> None:
@@ -258,12 +269,7 @@ class Pools:
     near: dict[Chosen, Score]
 
 
-def climb(
-    problem: Problem,
-    surrogate: Surrogate,
-    start: Chosen,
-    patience: int,
-) -> Pools:
+def climb(problem: Problem, surrogate: Surrogate, start: Chosen, patience: int) -> Pools:
     """Walk on a surrogate, always to the best neighbour not visited yet, better or not.
 
     Parameters
@@ -276,7 +282,7 @@ def climb(
     constraints, criterion = problem.constraints, problem.criterion
     value = predict(start, float(surrogate.reached([start])[0]), constraints, criterion)
     current = start
-    best = (problem.wrong(current, surrogate.beta(current)), value)
+    best = (problem.foretold(current, surrogate), value)
     pools = Pools({current: best}, {})
     visited, idle = {current}, 0
     while idle <= patience:
@@ -292,7 +298,7 @@ def climb(
             chosen = around.at(i)
             score = pools.all.get(chosen)
             if score is None:
-                wrong = problem.wrong(chosen, surrogate.beta(chosen)) if problem.signs.signs else 0
+                wrong = problem.foretold(chosen, surrogate)
                 score = pools.all[chosen] = (wrong, float(around.values[i]))
             seen += score[0] <= best[0]
             if current == start:

@@ -104,14 +104,12 @@ def _by_threshold(
     fit: ArdFit, rule: Threshold, constraints: Constraints, signs: SignRules
 ) -> Specification:
     """What the rule wants, made valid."""
-    frame = fit.relevance()
-    strength = np.where(np.isfinite(fit.lam), fit.lam, np.inf)
     passed, shown = _passed(fit, rule)
-    chosen = constraints.build(strength, np.flatnonzero(passed))
+    chosen = constraints.build(fit.lam, np.flatnonzero(passed))
     problem = Problem(Models.of(fit), constraints, bic(len(fit.data)), signs)
     valid = with_signs(problem, chosen)
     _warn_of_signs(problem, valid, problem.models.refit(valid).beta)
-    return explain_threshold(problem, rule.name, frame, passed, shown, chosen, valid)
+    return explain_threshold(problem, rule.name, passed, shown, chosen, valid)
 
 
 def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[str]]:
@@ -188,19 +186,12 @@ def _by_search(
     signs: SignRules,
     progress: Progress | None,
 ) -> Specification:
-    problem = make_problem(fit, rule, constraints, signs)
+    models = Models.of(fit)
+    criterion = rule.criterion(models.n, constraints.columns)
+    problem = Problem(models, constraints, criterion, signs)
     found = search(problem, starts(fit, constraints), progress=progress)
     _warn_of_signs(problem, found.best.chosen, found.best.beta)
     return explain_search(problem, found)
-
-
-def make_problem(
-    fit: ArdFit, rule: Searched, constraints: Constraints, signs: SignRules
-) -> Problem:
-    """What a search needs to know."""
-    models = Models.of(fit)
-    criterion = rule.criterion(models.n, constraints.columns)
-    return Problem(models, constraints, criterion, signs)
 
 
 def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
@@ -227,11 +218,12 @@ def best_weight(
     total = np.zeros(len(rule.weights))
     for rest, left_out in fit.data.folds(rule.folds, seed=rule.seed):
         inside = fit_ard(rest, fit.space, solver=fit.solver, prior=fit.prior)
+        models, begin = Models.of(inside), starts(inside, constraints)
+        rules = SignRules(signs, inside.encoding, rest)
         for i, weight in enumerate(rule.weights):
-            rules = SignRules(signs, inside.encoding, rest)
-            problem = make_problem(inside, Bic(weight), constraints, rules)
-            found = search(problem, starts(inside, constraints))
-            total[i] += problem.models.loglik_on(left_out, found.best)
+            criterion = Bic(weight).criterion(models.n, constraints.columns)
+            found = search(Problem(models, constraints, criterion, rules), begin)
+            total[i] += models.loglik_on(left_out, found.best)
     best = rule.weights[int(total.argmax())]
     scores = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
     return Bic(best), (

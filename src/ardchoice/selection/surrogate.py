@@ -32,6 +32,11 @@ class _SameSize:
     own: Floats  # (G, K, K)
 
 
+def columns_of(columns: Sequence[Ints], chosen: Iterable[int]) -> Ints:
+    """The columns of a set of terms, ascending; `columns` has those of every term."""
+    return np.sort(np.concatenate([np.arange(0), *(columns[t] for t in chosen)]))
+
+
 class Surrogate:
     """A quadratic over the columns of T terms.
 
@@ -44,7 +49,7 @@ class Surrogate:
     """
 
     def __init__(self, quadratic: Quadratic, columns: Sequence[Ints]) -> None:
-        self.quadratic, self.columns = quadratic, columns
+        self.columns = columns
         self.h, self.b, self.constant = quadratic.curvature, quadratic.b, quadratic.constant
         sizes = np.array([len(c) for c in columns])
         self.sizes: list[_SameSize] = []
@@ -55,13 +60,9 @@ class Surrogate:
             own[:, np.arange(size), np.arange(size)] *= 1 + COLLINEAR
             self.sizes.append(_SameSize(terms, at, own))
 
-    def columns_of(self, chosen: Iterable[int]) -> Ints:
-        """The columns of a set of terms, ascending."""
-        return np.sort(np.concatenate([np.arange(0), *(self.columns[t] for t in chosen)]))
-
     def beta(self, chosen: Chosen) -> Floats:
         """Where the quadratic has its maximum over a set; zero outside; shape (D,)."""
-        at = self.columns_of(chosen)
+        at = columns_of(self.columns, chosen)
         out = np.zeros(len(self.b))
         if len(at):
             out[at] = linalg.solve(self.h[np.ix_(at, at)], self.b[at], assume_a="pos")
@@ -70,7 +71,7 @@ class Surrogate:
     def reached(self, sets: Sequence[Chosen]) -> Floats:
         """The log-likelihood that every set reaches; shape (len(sets),)."""
         out = np.empty(len(sets))
-        columns = [self.columns_of(s) for s in sets]
+        columns = [columns_of(self.columns, s) for s in sets]
         sizes = np.array([len(c) for c in columns])
         for size in np.unique(sizes):
             which = np.flatnonzero(sizes == size)
@@ -83,13 +84,17 @@ class Surrogate:
             out[which] = self.constant + 0.5 * np.einsum("gk,gk->g", right, beta)
         return out
 
+    def _solved(self, chosen: Chosen) -> tuple[Ints, Floats, Floats]:
+        """The columns of a set, H_ss⁻¹ and β_s."""
+        at = columns_of(self.columns, chosen)
+        if not len(at):
+            return at, np.empty((0, 0)), np.empty(0)
+        inverse = linalg.inv(self.h[np.ix_(at, at)], check_finite=False)
+        return at, inverse, inverse @ self.b[at]
+
     def losses(self, chosen: Chosen) -> dict[int, float]:
         """How much a set loses without each of its terms."""
-        at = self.columns_of(chosen)
-        if not len(at):
-            return {}
-        inverse = linalg.inv(self.h[np.ix_(at, at)], check_finite=False)
-        beta = inverse @ self.b[at]
+        at, inverse, beta = self._solved(chosen)
         out = {}
         for t in chosen:
             mine = np.searchsorted(at, np.sort(self.columns[t]))
@@ -99,21 +104,14 @@ class Surrogate:
 
     def additions(self, chosen: Chosen) -> tuple[float, Floats]:
         """What a set reaches, and how much every term would add to it; shape (T,)."""
-        at = self.columns_of(chosen)
+        at, inverse, beta = self._solved(chosen)
         gains = np.zeros(len(self.columns))
         cross = self.h[:, at]
-        rest, reached, spread = self.b, self.constant, cross
-        if len(at):
-            inverse = linalg.inv(self.h[np.ix_(at, at)], check_finite=False)
-            beta = inverse @ self.b[at]
-            reached += 0.5 * float(self.b[at] @ beta)
-            rest = self.b - cross @ beta
-            spread = cross @ inverse
+        reached = self.constant + 0.5 * float(self.b[at] @ beta)
+        rest, spread = self.b - cross @ beta, cross @ inverse
         for group in self.sizes:
             q = rest[group.columns]
-            left = group.own
-            if len(at):
-                left = left - spread[group.columns] @ np.swapaxes(cross[group.columns], 1, 2)
+            left = group.own - spread[group.columns] @ np.swapaxes(cross[group.columns], 1, 2)
             gains[group.terms] = 0.5 * _quadratic_forms(left, q)
         gains[list(chosen)] = 0.0
         return reached, gains
