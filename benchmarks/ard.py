@@ -18,12 +18,8 @@ import numpy as np
 
 import ardchoice as ac
 from ardchoice.ard.dsvi import DsviPaper
-from ardchoice.ard.groups import Groups
-from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.quadratic import expand, posterior
-from ardchoice.design import Design
-from ardchoice.logit import Sums, maximise, one_thread
-from ardchoice.logit.block import Floats
+from ardchoice.ard.evidence import laplace_evidence
+from ardchoice.logit import one_thread
 from ardchoice.space import SearchSpace
 from ardchoice.space.published import Size
 
@@ -60,32 +56,6 @@ def gram_seconds(rows: int, columns: int, repeats: int) -> float:
     return best
 
 
-def laplace_evidence(data: ac.ChoiceData, fit: ac.ArdFit) -> float:
-    """Log evidence of a fit's λ at its own posterior mode: the same yardstick for every solver."""
-    kept = [i for i, lam in enumerate(fit.lam) if lam > 0]
-    terms = [fit.space.terms[i] for i in kept]
-    columns = np.concatenate(
-        [np.arange(*fit.encoding.terms[i].columns.indices(10**9)) for i in kept]
-    )
-    design = Design(data, terms)
-    likelihood = LogitLikelihood(design, fit.centre[columns], fit.scale[columns])
-    counts = [t.n_columns for t in design.encoding.terms]
-    groups, lam = Groups(np.repeat(np.arange(len(kept)), counts), len(kept)), fit.lam[kept]
-    precision = groups.precision(lam)
-
-    def penalised(beta: Floats, _: int) -> Sums:
-        sums = likelihood.sums(beta)
-        return Sums(
-            sums.loglik - 0.5 * float(precision @ beta**2),
-            sums.gradient - precision * beta,
-            sums.curvature + np.diag(precision),
-        )
-
-    with one_thread():
-        mode = maximise(penalised, np.zeros(len(columns))).beta
-        return posterior(expand(likelihood.sums(mode), mode), groups, lam).log_evidence
-
-
 def draw(specification: str, seed: int, size: Size) -> tuple[ac.ChoiceData, SearchSpace]:
     """Semi-artificial choices and a published space."""
     noise_to = 1000 if size == "extreme" else None
@@ -110,7 +80,7 @@ def measure(
     if isinstance(solver, DsviPaper) and solver.steps < DsviPaper.steps:
         whole = seconds * DsviPaper.steps / solver.steps
         note = f"{solver.steps:,} steps; in full about {whole:.0f} s"
-    evidence = laplace_evidence(data, fit)
+    evidence = laplace_evidence(fit)
     active = int((fit.lam > 0.002).sum())
     return Timing(
         *about, solver.name, seconds, seconds / gram, evidence, active, fit.converged, note

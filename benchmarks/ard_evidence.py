@@ -15,15 +15,16 @@ from __future__ import annotations
 
 import argparse
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
 import ardchoice as ac
-from ard import QUICK_STEPS, SHRUNK, draw, laplace_evidence
+from ard import QUICK_STEPS, SHRUNK, draw
 from ardchoice.ard.dsvi import DsviPaper
+from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import LINE
 from ardchoice.logit.block import Floats
 from ardchoice.space import SearchSpace
@@ -75,9 +76,9 @@ def compare(specification: str, seed: int, steps: int, cache: Path | None) -> Co
     return Comparison(
         specification,
         seed,
-        laplace_evidence(data, replace(newton, lam=paper)),
-        laplace_evidence(data, replace(newton, lam=above)),
-        laplace_evidence(data, newton),
+        laplace_evidence(newton, paper),
+        laplace_evidence(newton, above),
+        laplace_evidence(newton),
     )
 
 

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import sys
+from pathlib import Path
 
 import click
 
 import ardchoice as ac
+from ardchoice.reproduce import reproduce as run_reproduction
+from ardchoice.reproduce.items import ITEMS
+from ardchoice.reproduce.jobs import JobsStep
 
 BAD_INPUT, NOT_CONVERGED, INTERRUPTED = 3, 4, 130
 
@@ -40,6 +44,39 @@ def demo() -> None:
     click.echo(worth.round(1).to_string(index_names=False))
     if not (study.fit.converged and result.converged):
         sys.exit(NOT_CONVERGED)
+
+
+@cli.command()
+@click.option(
+    "--out",
+    default="reproduction",
+    show_default=True,
+    type=click.Path(file_okay=False, path_type=Path),
+    help="Folder to write; what is done there already is not done again.",
+)
+@click.option("--only", multiple=True, metavar="ITEM", help=f"One of: {', '.join(ITEMS)}.")
+@click.option("--quick", is_flag=True, help="Fewer draws and splits; a few minutes.")
+@click.option("--workers", type=click.IntRange(min=1), help="Fits side by side; all cores if left.")
+def reproduce(out: Path, only: tuple[str, ...], quick: bool, workers: int | None) -> None:
+    """Make the published tables and figures anew, ours beside theirs.
+
+    \b
+    ardchoice reproduce --quick
+    ardchoice reproduce --out paper --only real --only ours
+    """  # noqa: D301 - click reads the backspace
+
+    def tell(step: JobsStep) -> None:
+        left = f"{step.seconds_left:.0f} s left"
+        if step.seconds_left > 90:
+            left = f"about {step.seconds_left / 60:.0f} min left"
+        click.echo(f"{step.done:4} of {step.of}  {left:20}  {step.last[:44]}", err=True)
+
+    try:
+        page = run_reproduction(out, only=only, quick=quick, workers=workers, progress=tell)
+    except KeyboardInterrupt:
+        click.echo(f"What is done is kept; the same command goes on from {out}.", err=True)
+        raise
+    click.echo(page)
 
 
 def main() -> None:

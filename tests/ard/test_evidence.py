@@ -173,3 +173,15 @@ def test_mean_field_is_stationary_in_every_coordinate() -> None:
     np.testing.assert_allclose((gradient - np.where(on, precision, 0) * fit.mean)[on], 0, atol=1e-6)
     second = GROUPS.sum(fit.mean**2 + fit.variance) / GROUPS.sizes
     np.testing.assert_allclose(second[fit.lam > 0], fit.lam[fit.lam > 0], rtol=1e-6)
+
+
+def test_mean_field_does_not_creep_where_groups_share_what_they_explain() -> None:
+    # Two columns with a correlation of 0.9999: one after the other moves 0.01 % of the way a sweep.
+    curvature = 1000 * np.array([[1.0, 0.9999], [0.9999, 1.0]])
+    quadratic = Quadratic(0.0, curvature @ np.array([1.0, 0.5]), curvature)
+    groups = Groups(np.arange(2), 2)
+    fit = mean_field(quadratic, groups, start_at(groups, 1.0), optimise=False)
+    assert fit.settled
+    assert fit.sweeps < 50
+    exact = np.linalg.solve(curvature + np.eye(2), quadratic.b)
+    np.testing.assert_allclose(fit.mean, exact, rtol=1e-6)

@@ -6,6 +6,7 @@ import pytest
 from scipy import stats
 
 import ardchoice as ac
+from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import _likelihood, _may_centre, make_groups
 from ardchoice.ard.meanfield import MeanField, mean_field
 
@@ -291,7 +292,7 @@ def test_p_values_of_noise_are_uniform(size: int) -> None:
 def test_the_published_rate_is_beyond_stability_as_its_docstring_says(
     drawn: ac.ChoiceData, space: ac.SearchSpace
 ) -> None:
-    likelihood = _likelihood(drawn, space, None)
+    likelihood = _likelihood(drawn, space, ac.Prior(), None)
     curvature = likelihood.sums(np.zeros(space.n_columns)).curvature
     largest = np.linalg.eigvalsh(curvature)[-1] / len(drawn)
     assert largest == pytest.approx(4.6, abs=0.05)
@@ -320,3 +321,13 @@ def test_nothing_relevant_leaves_constants_alone() -> None:
         )
         fit = ac.fit_ard(data, ac.SearchSpace(data))
         assert fit.converged
+
+
+def test_a_change_that_only_its_quadratic_likes_does_not_go_round_for_ever() -> None:
+    # Here a term that wants to come back makes others leave, and the next expansion undoes it all.
+    data = ac.datasets.swissmetro_choices("real").take(np.arange(0, 10_692, 9))
+    space = ac.SearchSpace(data, ["linear"], by=["GA"], base="CAR")
+    fit = ac.fit_ard(data, space, prior=ac.Prior(shrink_constants=True))
+    assert fit.converged
+    assert fit.passes < 30
+    assert fit.log_evidence == pytest.approx(laplace_evidence(fit), abs=1e-6)

@@ -55,3 +55,14 @@ def test_an_alternative_that_is_never_available_has_zero_moments():
     )
     found = design.moments(blocks(design, 20))
     assert (found.mean.tolist(), found.rms.tolist()) == ([0.0, 1.0], [0.0, 1.0])
+
+
+def test_over_all_rows_a_column_is_zero_where_its_alternative_is_unavailable():
+    data = random_choices(200)
+    design = Design(data, parse_specification("TRAIN: ASC\nCAR: TT"))
+    found = design.moments(blocks(design, 37), "all")
+    seen = data.available[[0, 2]]
+    assert not seen.all()
+    expected = np.where(seen, [np.ones(200), data.attributes["TT"].values[2]], 0.0)
+    np.testing.assert_allclose(found.mean, expected.mean(axis=1), rtol=ROUNDING)
+    np.testing.assert_allclose(found.sd, expected.std(axis=1), rtol=ROUNDING)

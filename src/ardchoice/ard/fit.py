@@ -21,6 +21,7 @@ from ardchoice.ard.trace import Progress, Report, Step
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Design
+from ardchoice.design.design import Rows
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import one_thread
 from ardchoice.space import SearchSpace, Term
@@ -53,12 +54,16 @@ class Prior:
         One λ for all terms.
     fixed
         The value of that λ; optimised unless told.
+    standardised
+        The rows over which columns are centred and scaled, on which scale λ is told: those where
+        their alternative is available, or all, as in the paper, a column being zero elsewhere.
     """
 
     shrink_constants: bool = False
     tied: tuple[str, ...] = ()
     common: bool = False
     fixed: float | None = None
+    standardised: Rows = "available"
 
 
 def fit_ard(
@@ -105,7 +110,7 @@ def fit_ard(
     started = time.perf_counter()
     with one_thread():
         # 1 · Candidates meet data, on columns of unit spread.
-        likelihood = _likelihood(data, space, previous)
+        likelihood = _likelihood(data, space, prior, previous)
         design = likelihood.design
         groups, term_group = make_groups(design, prior)
         # 2 · Maximise the evidence.
@@ -145,7 +150,9 @@ def fit_ard(
 # -- Columns and groups --------------------------------------------------------------------------
 
 
-def _likelihood(data: ChoiceData, space: SearchSpace, previous: ArdFit | None) -> LogitLikelihood:
+def _likelihood(
+    data: ChoiceData, space: SearchSpace, prior: Prior, previous: ArdFit | None
+) -> LogitLikelihood:
     if previous is not None:
         if previous.space.terms != space.terms:
             raise ArdchoiceError(
@@ -155,7 +162,7 @@ def _likelihood(data: ChoiceData, space: SearchSpace, previous: ArdFit | None) -
         return LogitLikelihood(design, previous.centre, previous.scale)
     _refuse_too_large(data, space)
     design = Design(data, space.terms)
-    moments = design.moments(design)
+    moments = design.moments(design, prior.standardised)
     constant = moments.sd <= CONSTANT_COLUMN * np.maximum(np.abs(moments.mean), 1e-300)
     centre = np.where(constant | ~_may_centre(design), 0.0, moments.mean)
     return LogitLikelihood(design, centre, np.where(constant, 1.0, moments.sd))

@@ -19,6 +19,9 @@ from ardchoice.ard.relevance import best_lambda
 
 Floats = npt.NDArray[np.float64]
 
+TOGETHER = 2
+"""Sweeps after which all means are moved at once."""
+
 
 @dataclass(frozen=True, eq=False)
 class MeanField:
@@ -86,7 +89,7 @@ def mean_field(
         mean[columns] = new
         return float(np.max(np.abs(change) * root[columns]))
 
-    for done in range(1, sweeps + 1):  # noqa: B007
+    for done in range(1, sweeps + 1):
         moved = 0.0
         if len(free):
             step = linalg.solve(inner, rest[free], assume_a="pos")
@@ -100,7 +103,22 @@ def mean_field(
             moved = max(moved, move(columns, new))
         if moved < tolerance:
             break
+        if done % TOGETHER == 0:
+            # Groups that share what they explain pass it to and fro in ever smaller steps.
+            together = _means(quadratic, groups, lam)
+            rest[:] = quadratic.b - curvature @ together
+            mean[:] = together
     return MeanField(lam, mean, variances(h, groups, lam), done, moved < tolerance)
+
+
+def _means(quadratic: Quadratic, groups: Groups, lam: Floats) -> Floats:
+    """All means at once, their best for given λ: μ = (H + 1/λ)⁻¹ b over columns in play."""
+    columns = groups.active(lam)
+    out = np.zeros(len(quadratic.b))
+    matrix = quadratic.curvature[np.ix_(columns, columns)]
+    matrix[np.diag_indices_from(matrix)] += groups.precision(lam)[columns]
+    out[columns] = linalg.solve(matrix, quadratic.b[columns], assume_a="pos")
+    return out
 
 
 def variances(h: Floats, groups: Groups, lam: Floats) -> Floats:
@@ -115,7 +133,7 @@ def bound(expected_loglik: float, groups: Groups, mean: Floats, variance: Floats
     constant for free columns.
     """
     second = groups.sum(mean**2 + variance)
-    on = second > 0
+    on = groups.sum(variance) > 0  # a mean on its way to zero may lag behind
     inside = np.append(on, True)[groups.of]
     entropy = 0.5 * float(np.log(variance[inside]).sum())
     sizes = groups.sizes[on]

@@ -162,13 +162,9 @@ def run_newton(
     second = search("diagonal", top) if top.converged else top
     if not second.converged:
         return replace(first, converged=False, reason=second.reason, passes=count.passes)
-    best = max(first, second, key=lambda run: _bound(run, groups))
+    inner = _Inner(solver, groups)
+    best = max(first, second, key=lambda run: inner.value(run.quadratic, run.lam, run.mean))
     return replace(best, passes=count.passes, full_passes=count.full)
-
-
-def _bound(run: NewtonRun, groups: Groups) -> float:
-    variance = variances(np.diag(run.quadratic.curvature), groups, run.lam)
-    return quadratic_bound(run.quadratic, groups, run.mean, variance)
 
 
 def _search(
@@ -193,33 +189,36 @@ def _search(
         quadratic = ridge
         lam, mean = inner.early(quadratic, lam, EARLY_ROUNDS[0])
         _note(count, groups, quadratic, lam)
+    best, highest = None, -np.inf
     while True:
         # 2 · Only those in play, until mean and λ stand still.
         lam, mean, settled = _settle(
             likelihood, groups, terms, lam, mean, inner, count, rounds, before
         )
-        # 3 · Everyone once more: does anybody want to come back, does another start end higher?
         full = _full_pass(likelihood, mean, before, count)
         if full is None:
             break
         quadratic = full
+        # What a quadratic promised may not hold where it leads to: then back, and be content.
+        if settled:
+            value = inner.value(quadratic, lam, mean)
+            if best is not None and value < highest + WORTH:
+                return _ended(*best, count)
+            best, highest = (lam, mean, quadratic), value
+        # 3 · Everyone once more: does anybody want to come back, does another start end higher?
         new = inner.revise(quadratic, lam, mean, first=looked == 0)
         looked += 1
         same = _same(new[0], lam)
         lam, mean = new
         _note(count, groups, quadratic, lam)
         if same and settled:
-            return NewtonRun(
-                lam,
-                mean,
-                quadratic,
-                count.trace,
-                True,
-                "nothing left to change",
-                count.passes,
-                count.full,
-            )
+            return _ended(lam, mean, quadratic, count)
     return _stopped(lam, mean, quadratic, count)
+
+
+def _ended(lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter) -> NewtonRun:
+    reason = "nothing left to change"
+    return NewtonRun(lam, mean, quadratic, count.trace, True, reason, count.passes, count.full)
 
 
 def _stopped(lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter) -> NewtonRun:
@@ -258,6 +257,13 @@ class _Inner:
 
     solver: Newton
     groups: Groups
+
+    def value(self, quadratic: Quadratic, lam: Floats, mean: Floats) -> float:
+        """What is maximised, at the mean that the quadratic was expanded at."""
+        if self.solver.posterior == "full":
+            return posterior(quadratic, self.groups, lam).log_evidence
+        variance = variances(np.diag(quadratic.curvature), self.groups, lam)
+        return quadratic_bound(quadratic, self.groups, mean, variance)
 
     def early(self, quadratic: Quadratic, lam: Floats, rounds: int) -> tuple[Floats, Floats]:
         """A few rounds; shape (G,), (D,)."""

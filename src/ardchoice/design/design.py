@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -16,13 +17,15 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Block, Part
 from ardchoice.space import Term
 
-__all__ = ["BLOCK_BYTES", "FEWEST_ROWS", "KEEP_BYTES", "Design", "Moments", "Of"]
+__all__ = ["BLOCK_BYTES", "FEWEST_ROWS", "KEEP_BYTES", "Design", "Moments", "Of", "Rows"]
 
 BLOCK_BYTES = 1 << 22
 """Expanded size of a block: about what a core keeps near itself."""
 KEEP_BYTES = 1 << 28
 """Expanded designs up to this size are kept rather than expanded again in every pass."""
 FEWEST_ROWS = 64
+Rows = Literal["available", "all"]
+"""Over which rows moments are taken."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,7 +65,7 @@ class _Expanded:
 
 @dataclass(frozen=True, eq=False)
 class Moments:
-    """Of every column, over the rows where its alternatives are available; shape (D,) each."""
+    """Of every column; shape (D,) each."""
 
     mean: Floats
     sd: Floats
@@ -195,14 +198,23 @@ class Design:
 
     # -- Moments ----------------------------------------------------------------------------
 
-    def moments(self, blocks: Iterable[Block]) -> Moments:
-        """Mean, standard deviation and root mean square of every column, where available."""
+    def moments(self, blocks: Iterable[Block], over: Rows = "available") -> Moments:
+        """Mean, standard deviation and root mean square of every column.
+
+        Parameters
+        ----------
+        blocks
+            Of this design.
+        over
+            The rows where the alternatives of a column are available, or all: a column is zero
+            where they are not.
+        """
         count, mean, squares = np.zeros((3, self.n_columns))
         for block in blocks:
             for part in block.parts:
                 k = part.columns
                 x = part.x.reshape(len(part.x), -1)
-                if block.available is not None:
+                if block.available is not None and over == "available":
                     x = x[:, block.available[list(part.alternatives)].ravel()]
                 if not x.shape[1]:
                     continue

@@ -1,0 +1,66 @@
+"""Choice probabilities from a relevance fit: at the posterior mean, or averaged over it."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.ard.groups import Groups
+from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.quadratic import Posterior, posterior
+from ardchoice.ard.result import ArdFit
+from ardchoice.data import ChoiceData
+from ardchoice.design import Design
+from ardchoice.logit import one_thread
+from ardchoice.logit.likelihood import choice_probabilities, utilities
+
+Floats = npt.NDArray[np.float64]
+
+
+def posterior_probabilities(
+    fit: ArdFit, data: ChoiceData, *, above: float = 0.0, draws: int = 0, seed: int = 0
+) -> Floats:
+    """P of every alternative in every situation, zero where unavailable; shape (J, N).
+
+    Parameters
+    ----------
+    fit
+        Relevance.
+    data
+        Any choices or choice situations.
+    above
+        Terms whose λ is not above this are left out; the others make up for them.
+    draws
+        Draws of the coefficients from the Gaussian posterior that P is averaged over, in
+        antithetic pairs; 0 takes the posterior mean for the truth.
+    seed
+        Of the draws.
+    """
+    lam = np.where(fit.lam > above, fit.lam, 0.0)
+    kept = np.flatnonzero(lam > 0)
+    counts = [t.n_columns for t in fit.encoding.terms]
+    groups = Groups(np.repeat(np.arange(len(counts)), counts), len(counts))
+    with one_thread():
+        post = posterior(fit.quadratic, groups, lam)
+        betas = _coefficients(post, draws, seed)
+        some = LogitLikelihood(Design(data, fit.encoding), fit.centre, fit.scale).restrict(
+            kept.tolist()
+        )
+        betas = betas[:, some.design.order]
+        blocks = []
+        for block in some.blocks:
+            p = np.zeros(block.shape)
+            for beta in betas:
+                p += choice_probabilities(utilities(beta, block), block.available).p
+            blocks.append(p / len(betas))
+    return np.concatenate(blocks, axis=1)
+
+
+def _coefficients(post: Posterior, draws: int, seed: int) -> Floats:
+    """Coefficients of the columns in play, a row per draw; the mean alone without draws."""
+    mean = post.mean[post.columns]
+    if not draws:
+        return mean[None]
+    z = np.random.default_rng(seed).standard_normal((max(draws // 2, 1), len(mean)))
+    away = z @ np.linalg.cholesky(post.cov).T
+    return np.concatenate([mean + away, mean - away])

@@ -1,0 +1,157 @@
+"""What a reproduction says: sections of text, tables and figures, and how they are written.
+
+Everything is kept in `results.json`; pages are made from that and from nothing else.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+Cell = str | float | int | bool | None
+Mark = Literal["true", "missed"]
+"""Bold (a true term) or underlined (a true term that the paper missed)."""
+
+
+@dataclass(frozen=True)
+class Table:
+    """Raw values, and how to write them.
+
+    Attributes
+    ----------
+    name
+        Unique in the document.
+    caption
+    head
+        Names of the columns.
+    formats
+        How the numbers of a column are written, such as ``",.1f"``; empty for text.
+    rows
+        A missing value is None.
+    marks
+        ``"row,column"`` -> how the cell stands out.
+    """
+
+    name: str
+    caption: str
+    head: list[str]
+    formats: list[str]
+    rows: list[list[Cell]]
+    marks: dict[str, Mark] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A file in `figures`, as PNG and SVG."""
+
+    name: str
+    caption: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """One item.
+
+    Attributes
+    ----------
+    item, title
+    text
+        Paragraphs; what agrees, what differs and why.
+    tables, figures
+    numbers
+        What the paragraphs and figures are made from.
+    """
+
+    item: str
+    title: str
+    text: list[str]
+    tables: list[Table] = field(default_factory=list)
+    figures: list[Figure] = field(default_factory=list)
+    numbers: dict[str, Any] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """For `results.json`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, made: dict[str, Any]) -> Section:
+        """Back from it."""
+        return cls(
+            item=made["item"],
+            title=made["title"],
+            text=made["text"],
+            tables=[Table(**t) for t in made["tables"]],
+            figures=[Figure(**f) for f in made["figures"]],
+            numbers=made["numbers"],
+        )
+
+
+def show(value: Cell, how: str) -> str:
+    """A cell as text."""
+    if value is None or (isinstance(value, float) and math.isnan(value)):
+        return "–"
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, str) or not how:
+        return str(value)
+    return format(value, how).replace("-", "−")
+
+
+# -- Markdown --------------------------------------------------------------------------------------
+
+
+def to_markdown(results: dict[str, Any], figures: str = "figures") -> str:
+    """The whole document; `figures` is where the pictures are."""
+    lines = [f"# {_plain(results['title'])}", "", *_paragraphs(results["text"])]
+    for made in results["items"]:
+        section = Section.from_json(made)
+        lines += [f"## {_plain(section.title)}", "", *_paragraphs(section.text)]
+        for figure in section.figures:
+            lines += [f"![{_plain(figure.caption)}]({figures}/{figure.name}.png)", ""]
+            lines += [f"*{_plain(figure.caption)}*", ""]
+        for table in section.tables:
+            lines += [f"**{_plain(table.caption)}**", "", *_markdown_table(table), ""]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _paragraphs(text: list[str]) -> list[str]:
+    return [line for paragraph in text for line in (_plain(paragraph), "")]
+
+
+def _plain(text: str) -> str:
+    """Stars, underscores, pipes and angle brackets as themselves."""
+    for sign in ("\\", "*", "_", "<", "|"):
+        text = text.replace(sign, f"\\{sign}")
+    return text
+
+
+def _markdown_table(table: Table) -> list[str]:
+    def line(cells: list[str]) -> str:
+        return f"| {' | '.join(cells)} |"
+
+    rules = ["---" if not how else "---:" for how in table.formats]
+    body = []
+    for r, row in enumerate(table.rows):
+        cells = []
+        for c, value in enumerate(row):
+            text, mark = _plain(show(value, table.formats[c])), table.marks.get(f"{r},{c}")
+            cells.append({"true": f"**{text}**", "missed": f"<u>{text}</u>"}.get(mark or "", text))
+        body.append(line(cells))
+    return [line([_plain(h) for h in table.head]), line(rules), *body]
+
+
+# -- HTML ------------------------------------------------------------------------------------------
+
+
+def to_html(results: dict[str, Any]) -> str:
+    """One page; names are escaped, pictures stand beside it."""
+    loader = PackageLoader("ardchoice.reproduce", "templates")
+    environment = Environment(
+        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
+    )
+    environment.globals["show"] = show
+    sections = [Section.from_json(made) for made in results["items"]]
+    return environment.get_template("page.html").render(results=results, sections=sections) + "\n"

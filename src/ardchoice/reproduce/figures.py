@@ -1,0 +1,127 @@
+"""The figures, from the numbers of their section."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import matplotlib
+import numpy as np
+from matplotlib.figure import Figure as Picture
+from matplotlib.patches import Patch
+
+Json = dict[str, Any]
+
+COLOURS = {"TRAIN": "#0072B2", "SM": "#D55E00", "CAR": "#009E73"}
+"""Told apart by colour-blind readers, and in grey."""
+BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#9AA5B1"
+STYLE: dict[Any, Any] = {
+    "font.size": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "axes.titlelocation": "left",
+    "axes.titlesize": 10,
+    "legend.frameon": False,
+    "svg.fonttype": "none",
+    "svg.hashsalt": "ardchoice",
+}
+WINDOW = 25
+"""Records that a smoothed bound averages."""
+LABELLED = 0.02
+"""λ from which a plateau is labelled."""
+
+
+def convergence(numbers: Json) -> Picture:
+    """The bound by step."""
+    figure = Picture(figsize=(6.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    step = np.array(numbers["bound"]["iteration"])
+    bound = np.array(numbers["bound"]["objective"])
+    window = min(WINDOW, max(len(bound) // 4, 1))
+    smooth = np.convolve(bound, np.ones(window) / window, mode="valid")
+    axes.plot(step, bound, color=GREY, lw=0.6, label="one draw, one mini-batch")
+    axes.plot(step[window - 1 :], smooth, color=BLUE, lw=1.6, label="moving average")
+    low, high = np.quantile(bound[len(bound) // 20 :], [0.002, 1.0])
+    axes.set_ylim(low - 0.1 * (high - low), high + 0.05 * (high - low))
+    axes.set_xlabel("mini-batch step")
+    axes.set_ylabel("evidence lower bound")
+    axes.xaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
+    axes.yaxis.set_major_formatter(matplotlib.ticker.StrMethodFormatter("{x:,.0f}"))
+    axes.legend(loc="lower right")
+    return figure
+
+
+def evidence(numbers: Json) -> Picture:
+    """Both solvers on one time axis, as the distance to the best."""
+    figure = Picture(figsize=(6.5, 3.2), layout="constrained")
+    axes = figure.subplots()
+    best = max(max(t["evidence"]) for t in numbers["by_time"].values())
+    for name, label, colour, marker in (
+        ("newton", "Newton()", ORANGE, "s"),
+        ("paper", "Dsvi.paper()", BLUE, "o"),
+    ):
+        trace = numbers["by_time"][name]
+        away = best - np.array(trace["evidence"]) + 0.1
+        axes.plot(
+            trace["evaluated_seconds"], away, color=colour, marker=marker, ms=3.5, label=label
+        )
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlabel("seconds")
+    axes.set_ylabel("log evidence below the best (+0.1)")
+    axes.legend()
+    return figure
+
+
+def lambdas(numbers: Json) -> Picture:
+    """λ of every column."""
+    figure = Picture(figsize=(6.5, 3.8), layout="constrained")
+    axes = figure.subplots()
+    table, at = numbers["lambda"], 0
+    true, top = set(numbers["true"]), max(table["lam"])
+    for term, count, lam in zip(table["terms"], table["columns"], table["lam"], strict=True):
+        place, _, what = term.partition(": ")
+        x = np.arange(at, at + count)
+        axes.vlines(x, 0, lam, color=COLOURS[place], lw=1.3)
+        if lam > LABELLED * top:
+            label = f"{what} ●" if term in true else what
+            axes.text(
+                x.mean(),
+                lam + 0.02 * top,
+                label,
+                rotation=90,
+                ha="center",
+                va="bottom",
+                fontsize=7,
+                color=COLOURS[place],
+            )
+        at += count
+    axes.set_xlim(-2, at + 1)
+    axes.set_ylim(0, 1.35 * top)
+    axes.set_xlabel("column of the design")
+    axes.set_ylabel(f"λ, {numbers['lambda_solver']}")
+    axes.legend(
+        [Patch(color=c) for c in COLOURS.values()], list(COLOURS), loc="upper right", ncols=3
+    )
+    axes.set_title("● in the true specification S2", fontsize=9)
+    return figure
+
+
+FIGURES: dict[str, Callable[[Json], Picture]] = {
+    "convergence": convergence,
+    "evidence": evidence,
+    "lambda": lambdas,
+}
+
+
+def draw_figure(name: str, numbers: Json, folder: Path) -> None:
+    """Write a figure as PNG and SVG."""
+    folder.mkdir(parents=True, exist_ok=True)
+    with matplotlib.rc_context(STYLE):
+        figure = FIGURES[name](numbers)
+        for kind in ("png", "svg"):
+            beside = folder / f".{name}.{kind}"
+            undated = {"Date": None} if kind == "svg" else None
+            figure.savefig(beside, format=kind, dpi=200, metadata=undated)
+            beside.replace(folder / f"{name}.{kind}")

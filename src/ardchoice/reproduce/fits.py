@@ -1,0 +1,295 @@
+"""What takes time: fits on published data, each a function of settings that JSON can write.
+
+They return plain dictionaries and know nothing of what is published.
+"""
+
+from __future__ import annotations
+
+import time
+import warnings
+from collections.abc import Sequence
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.ard import ArdFit, Dsvi, Newton, Prior, fit_ard
+from ardchoice.ard.evidence import laplace_evidence
+from ardchoice.ard.fit import LINE, Solver
+from ardchoice.ard.predict import posterior_probabilities
+from ardchoice.data import ChoiceData
+from ardchoice.data.datasets import NOISE, swissmetro_choices, swissmetro_specification
+from ardchoice.design.encoding import learn_encoding
+from ardchoice.errors import ArdchoiceWarning
+from ardchoice.logit import one_thread
+from ardchoice.mnl import MnlResult, fit_mnl, simulate_choices
+from ardchoice.mnl.whatif import probabilities
+from ardchoice.reproduce.baselines import baseline_data, baseline_text
+from ardchoice.selection import Structure, select
+from ardchoice.selection.models import Models
+from ardchoice.selection.signs import SignRules
+from ardchoice.selection.structure import Sign
+from ardchoice.space import Term, parse_specification, swissmetro_space
+from ardchoice.space.published import Size
+from ardchoice.study import specify
+
+Floats = npt.NDArray[np.float64]
+Json = dict[str, Any]
+
+POINTS = 1000
+"""Entries of a trace that are kept."""
+EVALUATED = 24
+"""Points of a trace where the evidence is evaluated anew."""
+DRAWS = 200
+TEST = 0.3
+SIGNS: dict[str, Sign] = {"TT": "-", "CO": "-"}
+STRUCTURES: dict[str, Structure | None] = {
+    "default": Structure(),
+    "signs": Structure(signs=SIGNS),
+    "none": None,
+}
+
+
+def as_published(tied: Sequence[str] = ()) -> Prior:
+    """The prior of the paper: constants shrunk like the rest, λ on the scale of all rows."""
+    return Prior(shrink_constants=True, standardised="all", tied=tuple(tied))
+
+
+def draw(specification: str, seed: int, noise_to: int | None = None) -> ChoiceData:
+    """Choices drawn from a true specification fitted to the real ones."""
+    real = swissmetro_choices(noise_to=noise_to, seed=seed)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArdchoiceWarning)  # S4 separates
+        model = fit_mnl(real, swissmetro_specification(specification), separation="allow")
+    return simulate_choices(real, model, seed=seed)
+
+
+def make_solver(name: str, seed: int, steps: int | None) -> Solver:
+    """A solver by name."""
+    if name == "paper":
+        return Dsvi.paper(seed=seed) if steps is None else Dsvi.paper(seed=seed, steps=steps)
+    if name == "dsvi":
+        return Dsvi(seed=seed)
+    return Newton(posterior="diagonal") if name == "diagonal" else Newton()
+
+
+# -- Relevance -----------------------------------------------------------------------------------
+
+
+def relevance(
+    space: Size,
+    specification: str,
+    seed: int,
+    solver: str,
+    noise_to: int | None = None,
+    tied: Sequence[str] = (),
+    steps: int | None = None,
+    evaluate: bool = False,
+) -> Json:
+    """λ of every term, on drawn choices or, with ``specification="real"``, on the real ones."""
+    if specification == "real":
+        data = swissmetro_choices("real")
+    else:
+        data = draw(specification, seed, noise_to)
+    candidates = swissmetro_space(data, space)
+    fit = fit_ard(
+        data, candidates, solver=make_solver(solver, seed, steps), prior=as_published(tied)
+    )
+    lam = np.where(np.isfinite(fit.lam), fit.lam, 0.0)
+    noise = np.array([str(t.what).startswith(NOISE) for t in fit.terms])
+    shown = np.flatnonzero(~noise)
+    return {
+        "terms": [str(fit.terms[i]) for i in shown],
+        "columns": [fit.encoding.terms[i].n_columns for i in shown],
+        "lam": lam[shown].tolist(),
+        "noise": {
+            "terms": int(noise.sum()),
+            "in_play": int((lam[noise] > 0).sum()),
+            "largest": float(lam[noise].max()) if noise.any() else 0.0,
+            "rank_of_largest": int((lam > lam[noise].max()).sum()) + 1 if noise.any() else 0,
+        },
+        "converged": fit.converged,
+        "seconds": fit.seconds,
+        "passes": fit.passes,
+        "trace": _trace(fit, evaluate),
+    }
+
+
+def _trace(fit: ArdFit, evaluate: bool) -> Json:
+    """Objective by iteration; with `evaluate`, the evidence as well, all solvers alike."""
+    steps = fit.trace
+    thin = sorted(set(np.linspace(0, len(steps) - 1, min(POINTS, len(steps))).astype(int)))
+    made: Json = {
+        "iteration": [steps[i].iteration for i in thin],
+        "objective": [steps[i].objective for i in thin],
+        "seconds": [steps[i].seconds for i in thin],
+    }
+    if evaluate:
+        spaced = np.geomspace(1, len(steps), min(EVALUATED, len(steps))).astype(int) - 1
+        some = sorted({*spaced.tolist(), len(steps) - 1})
+        made["evaluated_seconds"] = [steps[i].seconds for i in some]
+        made["evidence"] = [laplace_evidence(fit, steps[i].lam) for i in some]
+    return made
+
+
+# -- Prediction of those left out ----------------------------------------------------------------
+
+
+def held_out(
+    space: Size, specification: str, seed: int, by: Literal["person", "situation"]
+) -> Json:
+    """Log-likelihood and accuracy on 30 % of drawn choices, several ways."""
+    data = draw(specification, seed)
+    rest, left_out = data.split(TEST, seed=seed, by=by)
+    # Of all data: a level that the rest lacks does not make a candidate impossible.
+    candidates = swissmetro_space(data, space)
+    truth = parse_specification(swissmetro_specification(specification)).terms
+    fit = fit_ard(rest, candidates)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArdchoiceWarning)
+        chosen = select(fit).terms
+    mean = posterior_probabilities(fit, left_out, above=LINE)
+    averaged = posterior_probabilities(fit, left_out, above=LINE, draws=DRAWS, seed=seed)
+    return {
+        "all": _score(left_out, _by_ridge(rest, left_out, candidates.terms)),
+        "ard mean": _score(left_out, mean),
+        "ard": _score(left_out, averaged),
+        "specify": _score(left_out, _by_ridge(rest, left_out, chosen)),
+        "true": _score(left_out, _by_ridge(rest, left_out, truth)),
+        "n": len(left_out),
+    }
+
+
+def _by_ridge(data: ChoiceData, other: ChoiceData, terms: Sequence[Term]) -> Floats:
+    """Probabilities of other data after maximum likelihood, held by a ridge that does not matter.
+
+    With every column in, some cannot be told apart, and some estimates would be infinite.
+    """
+    with one_thread():
+        encoding = learn_encoding(data, terms)
+        models = Models(data, encoding, np.ones(encoding.n_columns))
+        scale = models.likelihood.design.moments(models.likelihood.blocks).sd
+        models = Models(data, encoding, np.where(scale > 0, scale, 1.0))
+        fitted = models.refit(frozenset(range(len(terms))))
+        return probabilities(models.raw(fitted.beta), encoding, other)
+
+
+def _score(data: ChoiceData, p: Floats) -> Json:
+    chosen = p[data.chosen(), np.arange(len(data))]
+    return {
+        "loglik": float(np.log(np.maximum(chosen, 1e-300)).sum()),
+        "accuracy": float((p.argmax(axis=0) == data.chosen()).mean()),
+    }
+
+
+# -- The real choices ----------------------------------------------------------------------------
+
+
+def fitted_specification(name: str) -> Json:
+    """Every statistic of a published specification on all real choices."""
+    data, text = _real(name)
+    return _statistics(fit_mnl(data, text), data)
+
+
+def fitted_split(name: str, seed: int) -> Json:
+    """A published specification on 70 % of the persons, and how it predicts the others."""
+    data, text = _real(name)
+    rest, left_out = data.split(TEST, seed=seed)
+    return _split_scores(fit_mnl(rest, text), left_out)
+
+
+def _real(name: str) -> tuple[ChoiceData, str]:
+    """The data and the text of R1 to R7 or of a baseline."""
+    if name.startswith("R"):
+        return swissmetro_choices("real"), swissmetro_specification(name)
+    return baseline_data(name), baseline_text(name)
+
+
+def specified(space: Size, structure: str) -> Json:
+    """What `specify` finds on all real choices."""
+    data = swissmetro_choices("real")
+    study = specify(data, swissmetro_space(data, space), structure=STRUCTURES[structure])
+    made = _statistics(study.result, data)
+    made["text"] = study.specification.to_text()
+    made["seconds"] = study.seconds
+    made["value_of_time"] = _value_of_time(study.result)
+    return made
+
+
+def specified_split(space: Size, structure: str, seed: int) -> Json:
+    """The whole of it on 70 % of the persons, and how it predicts the others."""
+    data = swissmetro_choices("real")
+    rest, left_out = data.split(TEST, seed=seed)
+    study = specify(rest, swissmetro_space(data, space), structure=STRUCTURES[structure])
+    return _split_scores(study.result, left_out)
+
+
+def _split_scores(result: MnlResult, left_out: ChoiceData) -> Json:
+    inside, outside = result.score(result.data), result.score(left_out)
+    return {
+        "train_loglik": inside.loglik,
+        "train_accuracy": inside.accuracy,
+        "test_loglik": outside.loglik,
+        "test_accuracy": outside.accuracy,
+        "n": outside.n,
+        "k": result.n_parameters,
+    }
+
+
+def _statistics(result: MnlResult, data: ChoiceData) -> Json:
+    frame = result.to_frame("classical")
+    clustered = result.to_frame("cluster")
+    signs = (
+        SignRules(SIGNS, result.encoding, data) if {"TT", "CO"} <= set(data.attributes) else None
+    )
+    terms = range(len(result.specification.terms))
+    return {
+        "k": result.n_parameters,
+        "loglik": result.loglik,
+        "aic": result.aic,
+        "bic": result.bic,
+        "rho2": result.rho2,
+        "rho2_bar": result.rho2_bar,
+        "wrong_signs": None if signs is None else signs.count(terms, result.coefficients),
+        "coefficients": [
+            {
+                "name": name,
+                "estimate": float(frame["estimate"].iloc[i]),
+                "std_err": float(frame["std_err"].iloc[i]),
+                "z": float(frame["z"].iloc[i]),
+                "clustered": float(clustered["std_err"].iloc[i]),
+            }
+            for i, name in enumerate(result.names)
+        ],
+    }
+
+
+def _value_of_time(result: MnlResult) -> list[Json]:
+    """Francs an hour by alternative and segment; TT is in hours, CO in hundreds of francs."""
+    frame = result.wtp("TT", "CO")
+    return [
+        {
+            "alternative": row["alternative"],
+            "segment": row["segment"],
+            "estimate": 100 * row["estimate"],
+            "std_err": 100 * row["std_err"],
+        }
+        for row in frame.to_dict("records")
+    ]
+
+
+# -- Run times -----------------------------------------------------------------------------------
+
+
+def timed(
+    space: Size, specification: str, seed: int, method: str, noise_to: int | None = None
+) -> Json:
+    """Seconds of a whole `specify`, or of a solver."""
+    data = draw(specification, seed, noise_to)
+    candidates = swissmetro_space(data, space)
+    started = time.perf_counter()
+    if method == "specify":
+        specify(data, candidates)
+    else:
+        fit_ard(data, candidates, solver=make_solver(method, seed, None), prior=as_published())
+    return {"seconds": time.perf_counter() - started}

@@ -1,0 +1,165 @@
+"""Pieces of work that take a while: run side by side, kept as they end, never done twice."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass, field
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from ardchoice.errors import ArdchoiceError
+
+Json = dict[str, Any]
+POLL = 0.5
+"""Seconds between looks at the keyboard while waiting."""
+
+
+@dataclass(frozen=True)
+class Job:
+    """One call of a function of `reproduce.fits` with settings that JSON can write.
+
+    Attributes
+    ----------
+    call
+        Name of the function.
+    settings
+        Its arguments.
+    effort
+        Seconds it takes, roughly: the longest begin first, so that no core waits at the end.
+    """
+
+    call: str
+    settings: Json = field(hash=False)
+    effort: float = 1.0
+
+    @property
+    def key(self) -> str:
+        """What its result is kept under: readable, and different for different settings."""
+        text = json.dumps([self.call, self.settings], sort_keys=True)
+        words = "-".join(str(v) for v in self.settings.values() if isinstance(v, (str, int)))
+        name = "".join(c if c.isalnum() or c in "-." else "_" for c in f"{self.call}-{words}")
+        return f"{name[:80]}-{hashlib.sha256(text.encode()).hexdigest()[:8]}"
+
+
+@dataclass(frozen=True)
+class JobsStep:
+    """Progress: jobs done of all, what ended last, seconds since the start and perhaps left."""
+
+    done: int
+    of: int
+    last: str
+    seconds: float
+    seconds_left: float
+
+
+class Kept:
+    """Results in a folder, one file each, written whole or not at all."""
+
+    def __init__(self, folder: Path, version: str) -> None:
+        self.folder, self.version = folder, version
+
+    def get(self, job: Job) -> Json | None:
+        """The result of a job that this version has done with these settings; None otherwise."""
+        try:
+            kept = json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            return None
+        if not isinstance(kept, dict) or kept.get("version") != self.version:
+            return None
+        result = kept.get("result")
+        return result if kept.get("settings") == job.settings and isinstance(result, dict) else None
+
+    def put(self, job: Job, result: Json) -> None:
+        """Keep a result."""
+        kept = {"version": self.version, "settings": job.settings, "result": result}
+        write(self.folder / f"{job.key}.json", json.dumps(kept))
+
+
+def write(path: Path, text: str) -> None:
+    """Write a file whole or not at all."""
+    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        beside.write_text(text, encoding="utf-8")
+        beside.replace(path)
+    except OSError as error:
+        beside.unlink(missing_ok=True)
+        raise ArdchoiceError(f"Cannot write {path}: {error.strerror}.") from None
+
+
+def perform(call: str, settings: Json) -> Json:
+    """Do a job in whatever process this is."""
+    function: Callable[..., Json] = getattr(import_module("ardchoice.reproduce.fits"), call)
+    return function(**settings)
+
+
+def run_jobs(
+    jobs: Iterable[Job],
+    kept: Kept,
+    *,
+    workers: int,
+    progress: Callable[[JobsStep], None] | None = None,
+) -> dict[str, Json]:
+    """Results by key; what is kept already is not done again.
+
+    Parameters
+    ----------
+    jobs
+    kept
+        Where results are looked for and kept, each as soon as it is there.
+    workers
+        Processes side by side.
+    progress
+        Called after every job.
+    """
+    wanted = {job.key: job for job in jobs}
+    results = {key: found for key, job in wanted.items() if (found := kept.get(job)) is not None}
+    missing = sorted(
+        (job for key, job in wanted.items() if key not in results), key=lambda job: -job.effort
+    )
+    if missing:
+        _side_by_side(missing, results, kept, workers, progress)
+    return results
+
+
+def _side_by_side(
+    missing: Sequence[Job],
+    results: dict[str, Json],
+    kept: Kept,
+    workers: int,
+    progress: Callable[[JobsStep], None] | None,
+) -> None:
+    started, effort = time.monotonic(), sum(job.effort for job in missing)
+    spent, before = 0.0, len(results)
+    # Spawned, not forked: a child must not inherit the threads of numerical libraries.
+    context = multiprocessing.get_context("spawn")
+    pool = ProcessPoolExecutor(min(workers, len(missing)), mp_context=context)
+    waiting: dict[Future[Json], Job] = {
+        pool.submit(perform, job.call, job.settings): job for job in missing
+    }
+    try:
+        while waiting:
+            done, _ = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
+            for future in done:
+                job = waiting.pop(future)
+                results[job.key] = future.result()
+                kept.put(job, results[job.key])
+                spent += job.effort
+                if progress is not None:
+                    seconds = time.monotonic() - started
+                    left = seconds * (effort - spent) / spent
+                    of = before + len(missing)
+                    progress(JobsStep(of - len(waiting), of, job.key, seconds, left))
+    except BaseException:
+        for process in list((pool._processes or {}).values()):
+            process.terminate()
+        pool.shutdown(wait=False, cancel_futures=True)
+        raise
+    pool.shutdown()

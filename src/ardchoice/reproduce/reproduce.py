@@ -1,0 +1,101 @@
+"""`reproduce`: every table and figure of the paper, ours beside theirs."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Sequence
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+from ardchoice.errors import ArdchoiceError, did_you_mean
+from ardchoice.reproduce.document import Section, to_html, to_markdown
+from ardchoice.reproduce.figures import draw_figure
+from ardchoice.reproduce.items import ITEMS
+from ardchoice.reproduce.jobs import JobsStep, Kept, run_jobs, write
+from ardchoice.reproduce.plan import FULL, QUICK, Results
+from ardchoice.reproduce.published import published
+
+TITLE = "The published results on Swissmetro, reproduced"
+
+
+def reproduce(
+    out: str | Path,
+    *,
+    only: Sequence[str] = (),
+    quick: bool = False,
+    workers: int | None = None,
+    progress: Callable[[JobsStep], None] | None = None,
+) -> Path:
+    """Regenerate the published tables and figures in a folder.
+
+    What is done already in that folder, by this version and with the same settings, is not done
+    again; so a run that was broken off goes on where it stood.
+
+    Parameters
+    ----------
+    out
+        The folder: ``index.html``, ``report.md``, ``results.json``, ``figures``, and in ``work``
+        what is needed to go on.
+    only
+        Names of items; all unless told.
+    quick
+        Fewer draws and splits, and not the whole published schedule.
+    workers
+        Fits side by side; as many as there are cores unless told.
+    progress
+        Called after every fit.
+
+    Returns
+    -------
+    Path
+        Of the page.
+    """
+    folder, plan = Path(out), QUICK if quick else FULL
+    unknown = [name for name in only if name not in ITEMS]
+    if unknown:
+        hint = did_you_mean(unknown[0], ITEMS)
+        raise ArdchoiceError(f"There is no item {unknown[0]!r}. {hint}")
+    items = [item for name, item in ITEMS.items() if not only or name in only]
+    started = time.monotonic()
+    jobs = [job for item in items for job in item.jobs(plan)]
+    kept = Kept(folder / "work", version("ardchoice"))
+    cores = workers or os.cpu_count() or 1
+    done = Results(run_jobs(jobs, kept, workers=cores, progress=progress))
+    sections = [item.section(plan, done) for item in items]
+    results = {
+        "title": TITLE,
+        "text": _introduction(quick),
+        "version": version("ardchoice"),
+        "quick": quick,
+        "seconds_of_this_call": time.monotonic() - started,
+        "items": [section.to_json() for section in sections],
+    }
+    return publish(results, folder)
+
+
+def publish(results: dict[str, Any], folder: Path) -> Path:
+    """Write figures, pages and `results.json`, all from the results alone."""
+    for made in results["items"]:
+        section = Section.from_json(made)
+        for figure in section.figures:
+            draw_figure(figure.name, section.numbers, folder / "figures")
+    write(folder / "results.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write(folder / "report.md", to_markdown(results))
+    write(folder / "index.html", to_html(results))
+    return folder / "index.html"
+
+
+def _introduction(quick: bool) -> list[str]:
+    text = [
+        f"Published: {published()['source']}. Every table and figure is made anew from the "
+        "Swissmetro data by ardchoice and set beside the published one.",
+    ]
+    if quick:
+        text.append(
+            "This is a quick run: fewer draws and splits, a smaller extreme space, and only the "
+            "beginning of the published schedule. Without --quick all of it is run."
+        )
+    return text

@@ -1,0 +1,52 @@
+"""Jobs run side by side, are kept as they end, and are not done twice."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from ardchoice.errors import ArdchoiceError
+from ardchoice.reproduce.jobs import Job, Kept, run_jobs, write
+
+FAST = [Job("fitted_specification", {"name": name}) for name in ("R1", "R2")]
+
+
+def test_results_are_kept_and_not_made_again(tmp_path: Path) -> None:
+    kept, seen = Kept(tmp_path, "1"), []
+    first = run_jobs(FAST, kept, workers=2, progress=seen.append)
+    assert [step.done for step in seen] == [1, 2]
+    assert seen[-1].of == 2
+    assert set(first) == {job.key for job in FAST}
+    again = run_jobs(FAST, kept, workers=2, progress=seen.append)
+    assert again == json.loads(json.dumps(first))
+    assert len(seen) == 2
+
+
+def test_a_job_of_another_version_or_half_a_file_is_done_again(tmp_path: Path) -> None:
+    job = FAST[0]
+    Kept(tmp_path, "1").put(job, {"loglik": 1.0})
+    assert Kept(tmp_path, "1").get(job) == {"loglik": 1.0}
+    assert Kept(tmp_path, "2").get(job) is None
+    file = tmp_path / f"{job.key}.json"
+    file.write_text(file.read_text(encoding="utf-8")[:-5], encoding="utf-8")
+    assert Kept(tmp_path, "1").get(job) is None
+
+
+def test_jobs_that_differ_in_one_setting_have_different_keys() -> None:
+    keys = {Job("held_out", {"seed": s, "by": b}).key for s in range(3) for b in ("a", "b")}
+    assert len(keys) == 6
+
+
+def test_what_went_wrong_in_another_process_is_told(tmp_path: Path) -> None:
+    with pytest.raises(ArdchoiceError, match="no published specification 'R99'"):
+        run_jobs([Job("fitted_specification", {"name": "R99"})], Kept(tmp_path, "1"), workers=1)
+    assert not list(tmp_path.glob("*.json"))
+
+
+def test_nothing_half_written_is_left_where_a_file_cannot_be_written(tmp_path: Path) -> None:
+    (tmp_path / "taken").mkdir()
+    with pytest.raises(ArdchoiceError, match="Cannot write"):
+        write(tmp_path / "taken", "text")
+    assert [p.name for p in tmp_path.iterdir()] == ["taken"]
