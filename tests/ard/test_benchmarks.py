@@ -44,9 +44,12 @@ def test_ten_times_longer_changes_nothing(load, capsys: pytest.CaptureFixture[st
 
 
 def test_january_and_february(load, capsys: pytest.CaptureFixture[str]) -> None:  # type: ignore[no-untyped-def]
-    given, optimised = load("ard_online").main(["--quick"])
-    assert given.distances.max() < 0.1
-    assert optimised.rows < 1
+    rows = load("ard_online").main(["--quick"])
+    assert [(row.prior, row.remembered) for row in rows] == [
+        (prior, share) for prior in ("given", "optimised") for share in (1.0, 0.2, 0.0)
+    ]
+    assert all(row.distances.max() < 0.1 for row in rows if row.remembered)
+    assert all(row.rows < 1 for row in rows)
     assert fits(capsys)
 
 

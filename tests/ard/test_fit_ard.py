@@ -7,11 +7,12 @@ from scipy import stats
 
 import ardchoice as ac
 from ardchoice.ard.evidence import laplace_evidence
-from ardchoice.ard.fit import _likelihood, _may_centre, make_groups
+from ardchoice.ard.fit import make_groups
+from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.meanfield import MeanField, mean_field
+from ardchoice.ard.standard import may_centre, spread_of, standard_of
 
 SAME = 1e-6  # sums in another order, through a search that stops at 1e-6 standard deviations
-DISTINCT = 0.1  # of a posterior standard deviation
 AGREE = 0.05  # of λ, of every term whose λ is above 0.05
 # λ above 0.05 after the 400,000 steps of Dsvi.paper(seed=0) on S2: benchmarks/ard_evidence.py.
 PUBLISHED_SCHEDULE = {
@@ -204,29 +205,12 @@ def test_tied_terms_share_a_prior_variance(drawn: ac.ChoiceData) -> None:
 
 def test_columns_are_centred_only_where_constants_can_undo_it(drawn: ac.ChoiceData) -> None:
     everything = ac.parse_specification("TRAIN: ASC + TT\nSM: ASC + TT\nCAR: TT")
-    assert _may_centre(ac.Design(drawn, everything.terms)).all()
+    assert may_centre(ac.Design(drawn, everything.terms).encoding).all()
     lacking = ac.Design(drawn, ac.parse_specification("TRAIN: ASC + TT\nSM: TT\nCAR: TT").terms)
-    may = dict(zip(lacking.names, _may_centre(lacking), strict=True))
+    may = dict(zip(lacking.names, may_centre(lacking.encoding), strict=True))
     assert may["TRAIN: TT"]
     assert not may["SM: TT"]
     assert not may["CAR: TT"]
-
-
-def test_january_and_then_february_is_both_together(drawn: ac.ChoiceData) -> None:
-    january, february = drawn.split(0.5, seed=3)
-    space = small_space(drawn)
-    ridge = ac.Prior(common=True, fixed=0.5)
-    first = ac.fit_ard(january, space, prior=ridge)
-    on = ac.fit_ard(february, space, prior=ridge, previous=first)
-    both = ac.fit_ard(drawn, space, prior=ridge)
-    # Utilities, since each month standardises its columns by itself.
-    a, b = on.coefficients(), both.coefficients()
-    distance = ((a["mean"] - b["mean"]).abs() / b["sd"])[~b.index.str.endswith("ASC")]
-    assert distance.max() < DISTINCT
-    alone = ((first.coefficients()["mean"] - b["mean"]).abs() / b["sd"])[distance.index]
-    assert alone.max() > 5 * DISTINCT
-    with pytest.raises(ac.ArdchoiceError, match="other candidates"):
-        ac.fit_ard(february, ac.SearchSpace(february), previous=first)
 
 
 def test_progress_is_told_and_nothing_printed(
@@ -292,23 +276,13 @@ def test_p_values_of_noise_are_uniform(size: int) -> None:
 def test_the_published_rate_is_beyond_stability_as_its_docstring_says(
     drawn: ac.ChoiceData, space: ac.SearchSpace
 ) -> None:
-    likelihood = _likelihood(drawn, space, ac.Prior(), None)
+    design = ac.Design(drawn, space.terms)
+    standard = standard_of(spread_of(design, "available"), design.encoding)
+    likelihood = LogitLikelihood(design, standard.centre, standard.scale)
     curvature = likelihood.sums(np.zeros(space.n_columns)).curvature
     largest = np.linalg.eigvalsh(curvature)[-1] / len(drawn)
     assert largest == pytest.approx(4.6, abs=0.05)
     assert 0.8 * largest > 2
-
-
-def test_going_on_from_earlier_data_needs_no_more_passes_than_starting_anew(
-    drawn: ac.ChoiceData,
-) -> None:
-    january, february = drawn.split(0.5, seed=3)
-    space = small_space(drawn)
-    on = ac.fit_ard(february, space, previous=ac.fit_ard(january, space))
-    both = ac.fit_ard(drawn, space)
-    assert on.converged
-    # Each pass of the first goes over half the rows of the second.
-    assert on.passes <= 1.5 * both.passes
 
 
 def test_nothing_relevant_leaves_constants_alone() -> None:

@@ -12,11 +12,14 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
+from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.newton import Newton, run_newton
+from ardchoice.ard.memory import Memory
+from ardchoice.ard.newton import NEAR, Newton, run_newton
 from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
 from ardchoice.ard.result import ArdFit
+from ardchoice.ard.standard import Spread, spread_of, standard_of
 from ardchoice.ard.trace import Progress, Report, Step
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
@@ -33,10 +36,10 @@ Solver = Newton | Dsvi | DsviPaper
 LINE = 0.002
 """λ above which the paper keeps a term."""
 MODE_PASSES = 50
+ROUNDING = 1e-12
+"""Share of a log-likelihood that rounding may cost."""
 MODE_TOLERANCE = 1e-7
 """Move of a mean, in posterior standard deviations, that counts as none."""
-CONSTANT_COLUMN = 1e-12
-"""A spread below this share of the mean is none: the column is left as it is."""
 
 
 @dataclass(frozen=True)
@@ -72,7 +75,7 @@ def fit_ard(
     *,
     solver: Solver | None = None,
     prior: Prior | None = None,
-    previous: ArdFit | None = None,
+    previous: ArdFit | Memory | None = None,
     progress: Progress | None = None,
 ) -> ArdFit:
     """Find how relevant each candidate is, by maximising the evidence over the λ of every term.
@@ -88,7 +91,8 @@ def fit_ard(
     prior
         What is shrunk, and together with what.
     previous
-        A fit to earlier data: these data come on top of what it learned.
+        A fit to earlier data: these data come on top of them. It remembers all its rows, so that
+        the result is that of fitting all together; `fit.memory(share)` remembers some of them.
     progress
         Called with every step (iteration, objective, terms in play, time).
 
@@ -110,11 +114,13 @@ def fit_ard(
     started = time.perf_counter()
     with one_thread():
         # 1 · Candidates meet data, on columns of unit spread.
-        likelihood = _likelihood(data, space, prior, previous)
-        design = likelihood.design
+        memory = previous.memory() if isinstance(previous, ArdFit) else previous
+        design, spread = _columns(data, space, prior, memory)
+        standard = standard_of(spread, design.encoding)
+        likelihood = LogitLikelihood(design, standard.centre, standard.scale)
         groups, term_group = make_groups(design, prior)
         # 2 · Maximise the evidence.
-        before = None if previous is None else previous.quadratic
+        before = None if memory is None else memory.earlier(standard)
         report = Report(LINE if not isinstance(solver, Newton) else 0.0, progress)
         outcome = _solve(solver, likelihood, groups, prior, report, before)
     # 3 · Say it term by term.
@@ -125,6 +131,7 @@ def fit_ard(
         encoding=design.encoding,
         centre=likelihood.centre,
         scale=likelihood.scale,
+        spread=spread,
         prior=prior,
         solver=solver,
         lam=lam,
@@ -143,54 +150,33 @@ def fit_ard(
         version=version("ardchoice"),
         n_situations=len(data),
         data=data,
-        continues=previous is not None,
+        recalled=outcome.recalled,
+        earlier=memory,
     )
 
 
 # -- Columns and groups --------------------------------------------------------------------------
 
 
-def _likelihood(
-    data: ChoiceData, space: SearchSpace, prior: Prior, previous: ArdFit | None
-) -> LogitLikelihood:
-    if previous is not None:
-        if previous.space.terms != space.terms:
-            raise ArdchoiceError(
-                "The earlier fit has other candidates: continue with its own space, fit.space."
-            )
-        design = Design(data, previous.encoding)
-        return LogitLikelihood(design, previous.centre, previous.scale)
-    _refuse_too_large(data, space)
-    design = Design(data, space.terms)
-    moments = design.moments(design, prior.standardised)
-    constant = moments.sd <= CONSTANT_COLUMN * np.maximum(np.abs(moments.mean), 1e-300)
-    centre = np.where(constant | ~_may_centre(design), 0.0, moments.mean)
-    return LogitLikelihood(design, centre, np.where(constant, 1.0, moments.sd))
-
-
-def _may_centre(design: Design) -> npt.NDArray[np.bool_]:
-    """Where a shift of the column is a shift of constants that are in the model; shape (D,).
-
-    A shift moves the utilities of the term's alternatives together. Constants can undo it when they
-    span that move, up to the same for all alternatives.
-    """
-    encoding = design.encoding
-    j = len(encoding.alternatives)
-    constants = [t for t in encoding.terms if t.term.what is None and not t.term.by]
-    span = np.ones((1 + len(constants), j))
-    for row, term in enumerate(constants, start=1):
-        span[row] = 0.0
-        span[row, list(term.alternatives)] = 1.0
-    answers: dict[tuple[int, ...], bool] = {}
-    out = np.zeros(encoding.n_columns, dtype=bool)
-    for term in encoding.terms:
-        if term.alternatives not in answers:
-            move = np.zeros(j)
-            move[list(term.alternatives)] = 1.0
-            rest = move - span.T @ np.linalg.lstsq(span.T, move, rcond=None)[0]
-            answers[term.alternatives] = bool(np.abs(rest).max() < 1e-9)
-        out[term.columns] = answers[term.alternatives]
-    return out
+def _columns(
+    data: ChoiceData, space: SearchSpace, prior: Prior, memory: Memory | None
+) -> tuple[Design, Spread]:
+    """Candidates met with data, and the spread of their columns, earlier data included."""
+    if memory is None:
+        _refuse_too_large(data, space)
+        design = Design(data, space.terms)
+        return design, spread_of(design, prior.standardised)
+    if memory.terms != space.terms:
+        raise ArdchoiceError(
+            "The earlier fit has other candidates: continue with its own space, fit.space."
+        )
+    if memory.spread.over != prior.standardised:
+        raise ArdchoiceError(
+            f"The earlier fit has columns standardised over {memory.spread.over} rows, this prior "
+            f"over {prior.standardised}: continue with Prior(standardised={memory.spread.over!r})."
+        )
+    design = Design(data, memory.encoding)
+    return design, memory.spread + spread_of(design, prior.standardised)
 
 
 def make_groups(design: Design, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:
@@ -259,6 +245,7 @@ class _Outcome:
     reason: str
     moving: frozenset[int]
     passes: float
+    recalled: int = 0
 
 
 def _solve(
@@ -267,7 +254,7 @@ def _solve(
     groups: Groups,
     prior: Prior,
     report: Report,
-    before: Quadratic | None,
+    before: Earlier | None,
 ) -> _Outcome:
     if prior.fixed is not None:
         return _by_mode(prior.fixed, likelihood, groups, report, before)
@@ -287,7 +274,7 @@ def _by_newton(
     likelihood: LogitLikelihood,
     groups: Groups,
     report: Report,
-    before: Quadratic | None,
+    before: Earlier | None,
 ) -> _Outcome:
     terms = [np.arange(t.start, t.start + t.n_columns) for t in likelihood.design.encoding.terms]
     run = run_newton(solver, likelihood, groups, terms, report, before)
@@ -303,6 +290,7 @@ def _by_newton(
         run.reason,
         frozenset(),
         run.passes,
+        run.recalled,
     )
 
 
@@ -311,22 +299,35 @@ def _by_mode(
     likelihood: LogitLikelihood,
     groups: Groups,
     report: Report,
-    before: Quadratic | None,
+    before: Earlier | None,
 ) -> _Outcome:
     """With λ given, only the posterior mode is to be found: Newton's method on a ridge."""
     if not fixed > 0:
         raise ArdchoiceError(f"A fixed prior variance must be above zero, not {fixed}.")
     lam = np.full(groups.n, float(fixed))
-    mean, trace = np.zeros(len(groups.of)), []
+    precision = groups.precision(lam)
+    mean, trace, recalled = np.zeros(len(groups.of)), [], 0
+    sd, moved = np.ones(len(mean)), np.inf
+    best, height = mean, -np.inf
     for passes in range(1, MODE_PASSES + 1):
         quadratic = expand(likelihood.sums(mean), mean)
         if before is not None:
-            quadratic = quadratic + before
+            # Not while the mean moves far; and what stood before was seen less well.
+            if moved <= NEAR and not before.is_near(mean, sd):
+                before, recalled, height = before.recall(mean), recalled + before.n, -np.inf
+            quadratic = quadratic + before.quadratic
+        here = quadratic.value(mean) - 0.5 * float(precision @ mean**2)
+        if here < height - ROUNDING * abs(height):
+            # A step that falls was too long.
+            mean = 0.5 * (mean + best)
+            continue
+        best, height = mean, here
         post = posterior(quadratic, groups, lam)
-        moved = float(np.max(np.abs(post.mean - mean) / np.sqrt(post.variance)))
+        sd = np.sqrt(post.variance)
+        moved = float(np.max(np.abs(post.mean - mean) / sd))
         mean = post.mean
         trace.append(report(passes, MODE_PASSES, post.log_evidence, lam, groups.n))
-        if moved < MODE_TOLERANCE:
+        if moved < MODE_TOLERANCE and (before is None or before.is_near(mean, sd)):
             break
     converged = moved < MODE_TOLERANCE
     return _Outcome(
@@ -340,6 +341,7 @@ def _by_mode(
         "the mode stands still" if converged else "the mode still moves",
         frozenset(),
         passes,
+        recalled,
     )
 
 
@@ -348,13 +350,14 @@ def _by_dsvi(
     likelihood: LogitLikelihood,
     groups: Groups,
     report: Report,
-    before: Quadratic | None,
+    before: Earlier | None,
 ) -> _Outcome:
-    run = run_dsvi(solver, likelihood, groups, report, before)
+    known = None if before is None else before.quadratic
+    run = run_dsvi(solver, likelihood, groups, report, known)
     q = run.state.q
     quadratic = expand(likelihood.sums(q.mean), q.mean)
-    if before is not None:
-        quadratic = quadratic + before
+    if known is not None:
+        quadratic = quadratic + known
     reason = (
         f"{solver.quiet} quiet epochs in a row"
         if run.converged

@@ -14,6 +14,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import Likelihood
 from ardchoice.ard.meanfield import (
@@ -49,6 +50,9 @@ EXACT = 1e-9
 """Relative change of λ at which the fixed point is left."""
 SETTLED = 1e-4
 """Largest move of a mean between passes, in standard deviations, that counts as none."""
+NEAR = 0.3
+"""Move between passes, in standard deviations, from which earlier rows are gone through again:
+while the mean still moves by more, that would be too early."""
 HALVINGS = 30
 SLACK = 1e-3
 """Share of the log-likelihood that a step may lose: λ changes too, so some loss can be right."""
@@ -97,6 +101,8 @@ class NewtonRun:
         Why it stopped.
     passes, full_passes
         Over the terms in play, and over every candidate.
+    recalled
+        Rows of earlier data gone through.
     """
 
     lam: Floats
@@ -107,6 +113,7 @@ class NewtonRun:
     reason: str
     passes: int
     full_passes: int
+    recalled: int = 0
 
 
 @dataclass
@@ -117,6 +124,7 @@ class _Counter:
     report: Report
     passes: int = 0
     full: int = 0
+    recalled: int = 0
     trace: list[Step] = field(default_factory=list)
 
     def spend(self) -> bool:
@@ -126,6 +134,11 @@ class _Counter:
         self.passes += 1
         return True
 
+    def recall(self, before: Earlier, mean: Floats) -> Earlier:
+        """Earlier data at this mean."""
+        self.recalled += before.n
+        return before.recall(mean)
+
 
 def run_newton(
     solver: Newton,
@@ -133,7 +146,7 @@ def run_newton(
     groups: Groups,
     terms: Sequence[npt.NDArray[np.intp]],
     report: Report,
-    before: Quadratic | None = None,
+    before: Earlier | None = None,
 ) -> NewtonRun:
     """Passes and evidence maximisation in turn until neither changes anything.
 
@@ -143,7 +156,7 @@ def run_newton(
     terms
         The columns of every term, which `likelihood.restrict` takes by number.
     before
-        What earlier data said, as a quadratic; these data come on top.
+        What earlier data said; these data come on top.
     """
     if solver.max_passes < 1:
         raise ArdchoiceError("max_passes must be at least 1.")
@@ -161,10 +174,11 @@ def run_newton(
     top = search("full", None)
     second = search("diagonal", top) if top.converged else top
     if not second.converged:
-        return replace(first, converged=False, reason=second.reason, passes=count.passes)
+        best = replace(first, converged=False, reason=second.reason)
+        return replace(best, passes=count.passes, recalled=count.recalled)
     inner = _Inner(solver, groups)
     best = max(first, second, key=lambda run: inner.value(run.quadratic, run.lam, run.mean))
-    return replace(best, passes=count.passes, full_passes=count.full)
+    return replace(best, passes=count.passes, full_passes=count.full, recalled=count.recalled)
 
 
 def _search(
@@ -173,28 +187,37 @@ def _search(
     groups: Groups,
     terms: Sequence[npt.NDArray[np.intp]],
     count: _Counter,
-    before: Quadratic | None,
+    before: Earlier | None,
     start: NewtonRun | None,
 ) -> NewtonRun:
     """One search, from a ridge or from where another one ended."""
-    looked, rounds = 0, iter(EARLY_ROUNDS[1:] if start is None else ())
+    # Where earlier data led, the first quadratic is good enough for all early rounds.
+    early = EARLY_ROUNDS if before is None else (sum(EARLY_ROUNDS),)
+    looked, rounds = 0, iter(early[1:] if start is None else ())
     if start is not None:
         lam, mean, quadratic = start.lam, start.mean, start.quadratic
     else:
         # 1 · All candidates, from a ridge: most leave in the first rounds.
         mean, lam = np.zeros(len(groups.of)), np.full(groups.n, inner.solver.start)
+        # Where earlier data led is nearer than nothing, and what they say is known there.
+        mean = mean if before is None else before.at
         ridge = _full_pass(likelihood, mean, before, count)
         if ridge is None:
             return _stopped(lam, mean, Quadratic(-np.inf, mean, np.zeros((0, 0))), count)
         quadratic = ridge
-        lam, mean = inner.early(quadratic, lam, EARLY_ROUNDS[0])
+        lam, mean = inner.early(quadratic, lam, early[0])
         _note(count, groups, quadratic, lam)
     best, highest = None, -np.inf
     while True:
-        # 2 · Only those in play, until mean and λ stand still.
+        # 2 · Only those in play, until mean and λ stand still; roughly will do while earlier rows
+        # are yet to be gone through for every candidate.
+        rough = looked == 0 and before is not None and bool(before.rows)
         lam, mean, settled = _settle(
-            likelihood, groups, terms, lam, mean, inner, count, rounds, before
+            likelihood, groups, terms, lam, mean, inner, count, rounds, before, rough=rough
         )
+        # Single changes of a λ can be worth next to nothing: what is seen now must be exact.
+        if before is not None and not before.is_near(mean, _scale(quadratic), SETTLED):
+            before = count.recall(before, mean)
         full = _full_pass(likelihood, mean, before, count)
         if full is None:
             break
@@ -206,7 +229,7 @@ def _search(
                 return _ended(*best, count)
             best, highest = (lam, mean, quadratic), value
         # 3 · Everyone once more: does anybody want to come back, does another start end higher?
-        new = inner.revise(quadratic, lam, mean, first=looked == 0)
+        new = inner.revise(quadratic, lam, mean, first=looked == 0, rough=rough)
         looked += 1
         same = _same(new[0], lam)
         lam, mean = new
@@ -218,20 +241,47 @@ def _search(
 
 def _ended(lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter) -> NewtonRun:
     reason = "nothing left to change"
-    return NewtonRun(lam, mean, quadratic, count.trace, True, reason, count.passes, count.full)
+    return _run(lam, mean, quadratic, count, converged=True, reason=reason)
 
 
 def _stopped(lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter) -> NewtonRun:
     reason = f"stopped after {count.most} passes, before λ stood still"
-    return NewtonRun(lam, mean, quadratic, count.trace, False, reason, count.passes, count.full)
+    return _run(lam, mean, quadratic, count, converged=False, reason=reason)
+
+
+def _run(
+    lam: Floats,
+    mean: Floats,
+    quadratic: Quadratic,
+    count: _Counter,
+    *,
+    converged: bool,
+    reason: str,
+) -> NewtonRun:
+    return NewtonRun(
+        lam,
+        mean,
+        quadratic,
+        count.trace,
+        converged,
+        reason,
+        count.passes,
+        count.full,
+        count.recalled,
+    )
 
 
 def _same(a: Floats, b: Floats) -> bool:
     return bool(np.array_equal(a > 0, b > 0) and np.allclose(a, b, rtol=1e-5, atol=1e-9))
 
 
+def _scale(quadratic: Quadratic) -> Floats:
+    """Standard deviations with all other coefficients known: the smallest they can be."""
+    return np.asarray(np.sqrt(1 / np.maximum(np.diag(quadratic.curvature), 1e-300)))
+
+
 def _full_pass(
-    likelihood: Likelihood, mean: Floats, before: Quadratic | None, count: _Counter
+    likelihood: Likelihood, mean: Floats, before: Earlier | None, count: _Counter
 ) -> Quadratic | None:
     if not count.spend():
         return None
@@ -242,7 +292,7 @@ def _full_pass(
             "The log-likelihood is not a number: an attribute takes extreme values."
         )
     here = expand(sums, mean)
-    return here if before is None else here + before
+    return here if before is None else here + before.quadratic
 
 
 def _note(count: _Counter, groups: Groups, quadratic: Quadratic, lam: Floats) -> None:
@@ -273,28 +323,38 @@ class _Inner:
         return fit.lam, fit.post.mean
 
     def late(
-        self, quadratic: Quadratic, groups: Groups, lam: Floats, mean: Floats, moved: float
+        self,
+        quadratic: Quadratic,
+        groups: Groups,
+        lam: Floats,
+        mean: Floats,
+        moved: float,
+        *,
+        rough: bool,
     ) -> tuple[Floats, Floats]:
         """To the end, on the columns of a restricted quadratic; `moved` is the last move."""
         if self.solver.posterior == "diagonal":
             return self._field(quadratic, groups, lam, mean, sweeps=LATE_ROUNDS)
         # As exact as this quadratic is worth: it will move by about as much as the last did.
-        tolerance = float(np.clip(1e-4 * moved, EXACT, 1e-3))
-        worth = FINE if len(quadratic.b) <= MANY else COARSE
+        tolerance = 1e-3 if rough else float(np.clip(1e-4 * moved, EXACT, 1e-3))
+        worth = FINE if len(quadratic.b) <= MANY and not rough else COARSE
         fit = maximise_evidence(quadratic, groups, [lam], tolerance=tolerance, worth=worth)
         return fit.lam, fit.post.mean
 
     def revise(
-        self, quadratic: Quadratic, lam: Floats, mean: Floats, *, first: bool
+        self, quadratic: Quadratic, lam: Floats, mean: Floats, *, first: bool, rough: bool
     ) -> tuple[Floats, Floats]:
         """Over all candidates: single changes from here; the first time, other starts as well."""
         if self.solver.posterior == "diagonal":
             return self._field(quadratic, self.groups, lam, mean, sweeps=LATE_ROUNDS)
-        fits = [coordinate_ascent(quadratic, self.groups, lam)]
+        worth = COARSE if rough else FINE
+        fits = [coordinate_ascent(quadratic, self.groups, lam, worth=worth)]
         if first:
             # From nothing, too: the other end of where a search can start.
             empty = np.zeros(self.groups.n)
-            fits.append(maximise_evidence(quadratic, self.groups, [empty], tolerance=1e-3))
+            fits.append(
+                maximise_evidence(quadratic, self.groups, [empty], tolerance=1e-3, worth=worth)
+            )
         # The present state unless another is clearly better: ties must not go back and forth.
         best = max(fits, key=lambda fit: fit.post.log_evidence)
         if best.post.log_evidence < fits[0].post.log_evidence + WORTH:
@@ -328,9 +388,14 @@ def _settle(
     inner: _Inner,
     count: _Counter,
     rounds: Iterator[int],
-    before: Quadratic | None,
+    before: Earlier | None,
+    *,
+    rough: bool,
 ) -> tuple[Floats, Floats, bool]:
-    """Passes over the terms in play until their means stand still; (λ, mean, whether they do)."""
+    """Passes over the terms in play until their means stand still; (λ, mean, whether they do).
+
+    A `rough` standstill leaves earlier rows alone, and does not count as one.
+    """
     while True:
         active = groups.active(lam)
         if not len(active):
@@ -341,23 +406,25 @@ def _settle(
         columns = np.concatenate([terms[t] for t in kept])
         some = likelihood.restrict(kept)
         inside, numbers = _subgroups(groups, columns)
-        earlier = None if before is None else before.take(columns)
+        earlier = None if before is None else before.take(kept, columns)
         moved = np.inf
         here, at = None, mean[columns]
-        old, floor = np.zeros_like(at), -np.inf
+        old, floor, sd = np.zeros_like(at), -np.inf, np.ones_like(at)
         same_terms = True
         while same_terms:
             if not count.spend():
                 return lam, mean, False
+            if earlier is not None and moved <= NEAR and not rough and not earlier.is_near(at, sd):
+                earlier, floor = count.recall(earlier, at), -np.inf
             here, at, floor = _safe_pass(some, old, at, lam[numbers], inside, earlier, count, floor)
             quick = next(rounds, None)
             if quick is None:
-                new, target = inner.late(here, inside, lam[numbers], at, moved)
+                new, target = inner.late(here, inside, lam[numbers], at, moved, rough=rough)
             else:
                 fit = fixed_point(here, inside, lam[numbers], quick)
                 new, target = fit.lam, fit.post.mean
             same_terms = bool(np.array_equal(new > 0, lam[numbers] > 0))
-            sd = np.sqrt(1 / np.maximum(np.diag(here.curvature), 1e-300))
+            sd = _scale(here)
             moved = float(np.max(np.abs(target - at) / sd, initial=0.0))
             lam = np.zeros(groups.n)
             lam[numbers] = new
@@ -367,7 +434,10 @@ def _settle(
             evidence = posterior(here, inside, new).log_evidence
             active_now = int((lam > count.report.line).sum())
             count.trace.append(count.report(count.passes, count.most, evidence, lam, active_now))
-            if moved <= SETTLED and quick is None:
+            if rough and moved <= NEAR and quick is None:
+                return lam, mean, False
+            fresh = earlier is None or earlier.is_near(target, sd)
+            if moved <= SETTLED and quick is None and fresh:
                 return lam, mean, True
 
 
@@ -387,7 +457,7 @@ def _safe_pass(
     new: Floats,
     lam: Floats,
     groups: Groups,
-    before: Quadratic | None,
+    before: Earlier | None,
     count: _Counter,
     floor: float,
 ) -> tuple[Quadratic, Floats, float]:
@@ -400,12 +470,12 @@ def _safe_pass(
     at = new
     for _ in range(HALVINGS):
         sums = likelihood.sums(at)
-        loglik = sums.loglik + (0.0 if before is None else before.value(at))
+        loglik = sums.loglik + (0.0 if before is None else before.quadratic.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
         lost = floor - loglik + 0.5 * float(precision @ (at**2 - old**2))
         if np.isfinite(sums.curvature).all() and lost <= SLACK * abs(floor):
             here = expand(sums, at)
-            return (here if before is None else here + before), at, loglik
+            return (here if before is None else here + before.quadratic), at, loglik
         at = 0.5 * (old + at)
         count.passes += 1
     raise ArdchoiceError(

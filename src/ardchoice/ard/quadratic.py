@@ -62,6 +62,11 @@ class Quadratic:
             self.constant + other.constant, self.b + other.b, self.curvature + other.curvature
         )
 
+    def __sub__(self, other: Quadratic) -> Quadratic:
+        return Quadratic(
+            self.constant - other.constant, self.b - other.b, self.curvature - other.curvature
+        )
+
     def value(self, beta: Floats) -> float:
         """C + b'β - ½ β'Hβ."""
         return self.constant + float(self.b @ beta) - 0.5 * float(beta @ self.curvature @ beta)
@@ -69,6 +74,11 @@ class Quadratic:
     def take(self, columns: npt.NDArray[np.intp]) -> Quadratic:
         """The same with all other coefficients at zero."""
         return Quadratic(self.constant, self.b[columns], self.curvature[np.ix_(columns, columns)])
+
+
+def nothing(columns: int) -> Quadratic:
+    """Of no data."""
+    return Quadratic(0.0, np.zeros(columns), np.zeros((columns, columns)))
 
 
 def expand(sums: Sums, at: Floats) -> Quadratic:

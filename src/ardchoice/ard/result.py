@@ -12,8 +12,10 @@ import pandas as pd
 from scipy import stats
 
 from ardchoice.ard.groups import Groups
-from ardchoice.ard.quadratic import Quadratic, leverage, posterior
+from ardchoice.ard.memory import Memory, draw_memory
+from ardchoice.ard.quadratic import Quadratic, leverage, nothing, posterior
 from ardchoice.ard.relevance import gain
+from ardchoice.ard.standard import Spread, Standard
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding
@@ -39,6 +41,8 @@ class ArdFit:
         How data become columns.
     centre, scale
         What standardised them, (x - centre) / scale; shape (D,) each.
+    spread
+        Of the columns before that, earlier data included.
     prior, solver
         What was fitted, and how.
     lam
@@ -60,14 +64,17 @@ class ArdFit:
     seconds, version, n_situations
     data
         The choices it was fitted to.
-    continues
-        Whether earlier data, no longer at hand, count too.
+    recalled
+        Choice situations of earlier data gone through again.
+    earlier
+        What was remembered of data that count too; None where these are all.
     """
 
     space: SearchSpace
     encoding: Encoding
     centre: Floats
     scale: Floats
+    spread: Spread
     prior: Prior
     solver: Solver
     lam: Floats
@@ -84,7 +91,8 @@ class ArdFit:
     version: str
     n_situations: int
     data: ChoiceData = field(repr=False)
-    continues: bool = False
+    recalled: int = 0
+    earlier: Memory | None = field(default=None, repr=False)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -95,6 +103,39 @@ class ArdFit:
     def seed(self) -> int | None:
         """Seed of a stochastic solver."""
         return getattr(self.solver, "seed", None)
+
+    @property
+    def continues(self) -> bool:
+        """Whether earlier data count too."""
+        return self.earlier is not None
+
+    def memory(self, share: float = 1.0, *, seed: int = 0) -> Memory:
+        """What going on with new data needs of this fit: `fit_ard(new, space, previous=...)`.
+
+        Parameters
+        ----------
+        share
+            Of the rows that are remembered (these data, and what was remembered of earlier ones).
+            All: as if all were fitted together. None: only a quadratic around the mean. In
+            between, rows are drawn, those that say most about larger moves of the mean first.
+        seed
+            Of that draw.
+        """
+        standard, before = Standard(self.centre, self.scale), self.earlier
+        base = nothing(len(self.mean)) if before is None else before.base_on(standard)
+        whole = Memory(
+            terms=self.terms,
+            encoding=self.encoding,
+            spread=self.spread,
+            standard=standard,
+            mean=self.mean,
+            quadratic=self.quadratic,
+            base=base,
+            rows=(*(() if before is None else before.rows), self.data),
+        )
+        with one_thread():
+            post = posterior(self.quadratic, self._term_groups, self.lam)
+            return draw_memory(whole, post, share, np.random.default_rng(seed))
 
     @cached_property
     def _term_groups(self) -> Groups:
