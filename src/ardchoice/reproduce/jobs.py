@@ -95,9 +95,10 @@ def write(path: Path, text: str) -> None:
 
 
 def perform(call: str, settings: Json) -> Json:
-    """Do a job in whatever process this is."""
+    """Do a job in whatever process this is, and tell how long it took."""
     function: Callable[..., Json] = getattr(import_module("ardchoice.reproduce.fits"), call)
-    return function(**settings)
+    started = time.perf_counter()
+    return function(**settings) | {"job_seconds": time.perf_counter() - started}
 
 
 def run_jobs(

@@ -64,12 +64,14 @@ def reproduce(
     kept = Kept(folder / "work", version("ardchoice"))
     cores = workers or os.cpu_count() or 1
     done = Results(run_jobs(jobs, kept, workers=cores, progress=progress))
+    spent = sum(float(result["job_seconds"]) for result in done.by_key.values())
     sections = [item.section(plan, done) for item in items]
     results = {
         "title": TITLE,
-        "text": _introduction(quick),
+        "text": _introduction(quick, spent),
         "version": version("ardchoice"),
         "quick": quick,
+        "seconds_of_all_fits": spent,
         "seconds_of_this_call": time.monotonic() - started,
         "items": [section.to_json() for section in sections],
     }
@@ -88,10 +90,11 @@ def publish(results: dict[str, Any], folder: Path) -> Path:
     return folder / "index.html"
 
 
-def _introduction(quick: bool) -> list[str]:
+def _introduction(quick: bool, spent: float) -> list[str]:
     text = [
         f"Published: {published()['source']}. Every table and figure is made anew from the "
-        "Swissmetro data by ardchoice and set beside the published one.",
+        "Swissmetro data by ardchoice and set beside the published one. All fits together took "
+        f"{spent / 60:.0f} minutes of one core.",
     ]
     if quick:
         text.append(

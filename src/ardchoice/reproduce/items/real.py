@@ -97,18 +97,19 @@ def _section(plan: Plan, results: Results) -> Section:
 
 def _ranking(plan: Plan, results: Results) -> Table:
     theirs = published_lambda("real")
-    ours: dict[str, dict[str, float]] = {s: {} for s in SOLVERS}
-    for solver in _solvers(plan):
+    solvers = _solvers(plan)
+    ours: dict[str, dict[str, float]] = {}
+    for solver in solvers:
         result = results[_ranking_job(solver)]
         ours[solver] = dict(zip(result["terms"], result["lam"], strict=True))
-    leading = ours[_solvers(plan)[0]]
+    leading = ours[solvers[0]]
     shown = [t for t in leading if t in theirs or leading[t] > FOUND]
     places = ["TRAIN", "SM", "CAR"]
     shown.sort(key=lambda t: (places.index(t.partition(":")[0]), -theirs.get(t, 0), -leading[t]))
-    rows: list[list[Cell]] = [[t, theirs.get(t), *(ours[s].get(t) for s in SOLVERS)] for t in shown]
-    head = ["term", "published λ", *SOLVERS.values()]
+    rows: list[list[Cell]] = [[t, theirs.get(t), *(ours[s][t] for s in solvers)] for t in shown]
+    head = ["term", "published λ", *(SOLVERS[s] for s in solvers)]
     caption = "λ on the real choices, medium space"
-    return Table("real_lambda", caption, head, ["", *[".3f"] * 4], rows)
+    return Table("real_lambda", caption, head, ["", *[".3f"] * (1 + len(solvers))], rows)
 
 
 def _theirs(name: str) -> Json:

@@ -145,11 +145,11 @@ def _text(numbers: dict[str, Json]) -> list[str]:
     ]
     for solver, n in numbers.items():
         text.append(
-            f"{SOLVERS[solver]}, {n['draws']} draws: λ within {CLOSE:.0%} of the published for "
+            f"{SOLVERS[solver]}, {n['draws']} runs: λ within {CLOSE:.0%} of the published for "
             f"{n['close']} of {n['strong']} strong terms ({n['close_share']:.0%}; published λ "
             f"above {STRONG}); {n['on_top']} of the {n['found']} terms that the paper found on top "
             f"of the ranking ({n['on_top_share']:.0%}), all of them in {n['complete_draws']} "
-            f"draws; λ above {FOUND} for {n['recovered']} of {n['true']} true terms "
+            f"of the runs; λ above {FOUND} for {n['recovered']} of {n['true']} true terms "
             f"({n['recovered_share']:.0%})."
         )
     text.append(
@@ -180,7 +180,7 @@ def _lambda_table(space: str, name: str, plan: Plan, results: Results) -> Table:
     """Published and found terms of the first draw."""
     solvers = _solvers(plan, space)
     theirs, true = published_lambda(space, name), true_terms(name)
-    ours: dict[str, dict[str, float]] = {solver: {} for solver in SOLVERS}
+    ours: dict[str, dict[str, float]] = {}
     for solver in solvers:
         result = results[relevance_job(space, name, 0, solver)]
         ours[solver] = dict(zip(result["terms"], result["lam"], strict=True))
@@ -191,14 +191,15 @@ def _lambda_table(space: str, name: str, plan: Plan, results: Results) -> Table:
     rows: list[list[Cell]] = []
     marks: dict[str, Mark] = {}
     for r, term in enumerate(shown):
-        rows.append([term, theirs.get(term), *(ours[s].get(term) for s in SOLVERS)])
+        rows.append([term, theirs.get(term), *(ours[s][term] for s in solvers)])
         if term in true:
             missed = theirs.get(term, 0.0) <= FOUND
             marks[f"{r},0"] = "missed" if missed else "true"
-    head = ["term", "published λ", *SOLVERS.values()]
+    head = ["term", "published λ", *(SOLVERS[s] for s in solvers)]
     caption = f"{name}, {space} space: λ of the first draw (bold: true; underlined: true, missed "
     caption += "by the paper)"
-    return Table(f"{space}_{name}", caption, head, ["", *[".3f"] * 4], rows, marks)
+    formats = ["", *[".3f"] * (1 + len(solvers))]
+    return Table(f"{space}_{name}", caption, head, formats, rows, marks)
 
 
 MEDIUM_SPACE = Item("medium", partial(_jobs, "medium"), partial(_section, "medium"))
