@@ -124,7 +124,9 @@ def without_structure(case: Case) -> Outcome:
 def papers_rule(case: Case) -> Outcome:
     """λ > 0.002 after `Dsvi`, constants shrunk like the rest, then maximum likelihood."""
     prior = ac.Prior(shrink_constants=True)
-    fit = ac.fit_ard(case.data, case.space, solver=ac.Dsvi(seed=case.seed), prior=prior)
+    # It needs 10 to 50 epochs; where a term hovers at the line for ever, more would not tell.
+    solver = ac.Dsvi(seed=case.seed, max_epochs=100)
+    fit = ac.fit_ard(case.data, case.space, solver=solver, prior=prior)
     chosen = ac.select(fit, ac.LambdaAbove(0.002), structure=None)
     return by_ridge(case, chosen.terms)
 

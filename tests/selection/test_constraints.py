@@ -310,6 +310,25 @@ def every_valid(space: ac.SearchSpace, constraints: Constraints) -> list[frozens
     return [s for s in subsets(len(space)) if constraints.is_valid(s)]
 
 
+def test_sets_near_a_valid_one_are_judged_as_sets_anywhere(
+    small: dict[str, ac.SearchSpace],
+) -> None:
+    rng = np.random.default_rng(5)
+    kept = 0
+    for space, _, constraints in compiled(small, RANDOM_STRUCTURES, seed=5):
+        if constraints is None:
+            continue
+        for chosen in every_valid(space, constraints)[::15]:
+            others = [
+                chosen ^ frozenset(rng.choice(len(space), size).tolist())
+                for size in (0, 1, 1, 2, 4)
+            ]
+            expected = [s for s in others if s != chosen and constraints.is_valid(s)]
+            assert constraints.valid_among(others, chosen) == list(dict.fromkeys(expected))
+            kept += len(expected)
+    assert kept > 100
+
+
 def test_addable_are_the_terms_with_which_a_valid_set_stays_valid(
     small: dict[str, ac.SearchSpace],
 ) -> None:

@@ -136,6 +136,17 @@ def test_a_quadratic_knows_the_refit_it_is_made_around(
     assert reached == pytest.approx(fitted.loglik, abs=LOGLIK)
 
 
+def test_a_quadratic_knows_its_refit_also_where_the_ridge_takes_much(
+    fit: ac.ArdFit, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ardchoice.selection.models.RIDGE", 0.1)
+    models = Models.of(fit)
+    fitted = models.refit(numbers(fit.space, *SETS["main terms"]))
+    assert 0.5 * float(models.ridge @ fitted.beta**2) > 1
+    reached = Surrogate(models.quadratic(fitted), models.columns).reached([fitted.chosen])[0]
+    assert reached == pytest.approx(fitted.loglik, abs=LOGLIK)
+
+
 def test_a_quadratic_foretells_what_a_small_term_adds(
     models: Models, space: ac.SearchSpace
 ) -> None:

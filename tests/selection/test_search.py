@@ -13,8 +13,8 @@ import ardchoice as ac
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.criterion import Criterion, bic
 from ardchoice.selection.models import Models
-from ardchoice.selection.neighbours import neighbours
-from ardchoice.selection.search import NEAR, Problem, SearchStep, search
+from ardchoice.selection.neighbours import Neighbours, neighbours
+from ardchoice.selection.search import BETTER, NEAR, TIES, Problem, SearchStep, search
 from ardchoice.selection.select import starts
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import Surrogate
@@ -289,6 +289,52 @@ def test_neighbours_are_valid_and_scored_as_the_surrogate_reaches(fit: ac.ArdFit
         ({"B: CO", "C: CO"}, {"*: CO"}),
     ):
         assert (chosen | numbers(fit.space, *more)) - numbers(fit.space, *less) in found
+
+
+def test_where_one_exchange_is_enough_moves_of_several_are_left_out(fit: ac.ArdFit) -> None:
+    problem = problem_of(fit, ac.Structure())
+    chosen = problem.constraints.least()
+    surrogate = Surrogate(
+        problem.models.quadratic(problem.models.refit(chosen)), problem.models.columns
+    )
+
+    def found(enough: float) -> Neighbours:
+        return neighbours(chosen, surrogate, problem.constraints, problem.criterion, enough=enough)
+
+    every, few = found(-np.inf), found(np.inf)
+    assert len(few) < len(every)
+    np.testing.assert_array_equal(few.values, every.values[: len(few)])
+    assert len(found(few.values.min())) == len(every)  # none is below itself
+
+
+@pytest.mark.parametrize("structure", [None, ac.Structure()])
+def test_no_neighbour_that_may_be_a_near_tie_is_better_by_a_refit(
+    fit: ac.ArdFit, structure: ac.Structure | None
+) -> None:
+    problem = problem_of(fit, structure)
+    found = search(problem, starts(fit, problem.constraints))
+    for i in found.around.best(TIES):
+        chosen, value = found.around.at(i), float(found.around.values[i])
+        if problem.within_doubt(chosen, value, found.best):
+            other = problem.score(problem.models.refit(chosen))
+            assert other[1] > found.criterion - BETTER
+
+
+def test_doubt_grows_with_what_changes(fit: ac.ArdFit) -> None:
+    problem = problem_of(fit, None, Criterion("free", 0.0))
+    fitted = problem.models.refit(numbers(fit.space, "A: TT", "B: TT"))
+    small, large = fitted.chosen, fitted.chosen | numbers(fit.space, "C: TT")
+    now = problem.score(fitted)[1]
+    # Without a penalty all that a value differs by is a change of -2 ℓ.
+    for chosen in (small, large):
+        assert problem.within_doubt(chosen, now + 3.5, fitted)
+        assert not problem.within_doubt(chosen, now + 3.6, fitted)
+        assert problem.within_doubt(chosen, now - 100, fitted)
+    paid = problem_of(fit, None, Criterion("paid", 100.0))
+    now = paid.score(fitted)[1]
+    # One that gains 85 of the 100 it costs may gain all of it.
+    assert paid.within_doubt(large, now + 15, fitted)
+    assert not paid.within_doubt(large, now + 20, fitted)
 
 
 def test_progress_is_told_round_by_round(fit: ac.ArdFit) -> None:

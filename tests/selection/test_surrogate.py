@@ -67,6 +67,33 @@ def test_what_every_term_adds_is_the_difference_of_what_sets_reach(seed: int) ->
         assert not gains[list(chosen)].any()
 
 
+@pytest.mark.parametrize("seed", range(3))
+def test_what_leaves_first_makes_no_difference_to_how_a_set_is_scored(seed: int) -> None:
+    quadratic, places = made(seed)
+    surrogate = Surrogate(quadratic, places)
+    every = list(subsets(len(SIZES)))
+    scale = brute(quadratic, places, every[-1]) - quadratic.constant
+    for chosen in every[::5]:
+        bases = [s for s in every if s <= chosen]
+        reached, gains = surrogate.exchanges(chosen, bases)
+        assert not gains[:, list(chosen)].any()
+        for r, base in enumerate(bases):
+            here = brute(quadratic, places, base)
+            assert reached[r] == pytest.approx(here, abs=CLOSE * scale)
+            for t in set(range(len(SIZES))) - chosen:
+                more = brute(quadratic, places, base | {t}) - here
+                assert gains[r, t] == pytest.approx(more, abs=CLOSE * scale)
+
+
+def test_a_column_gains_again_when_the_one_it_repeats_leaves() -> None:
+    quadratic, places = collinear()
+    surrogate = Surrogate(quadratic, places)
+    _, gains = surrogate.exchanges(frozenset([0, 1]), [frozenset([0, 1]), frozenset([1])])
+    _, expected = surrogate.additions(frozenset([1]))
+    assert gains[0, 2] == pytest.approx(0.0, abs=1e-6 * expected[2])
+    np.testing.assert_allclose(gains[1, 2:], expected[2:], rtol=1e-6)
+
+
 def test_coefficients_are_where_the_gradient_vanishes() -> None:
     quadratic, places = made(4)
     surrogate = Surrogate(quadratic, places)

@@ -30,6 +30,9 @@ from ardchoice.logit import Sums
 
 Floats = npt.NDArray[np.float64]
 
+SWEEPS = 40
+"""Most sweeps of an epoch: what is left to move then moves in the next, on a quadratic that has
+moved as well."""
 LEASH = 1.0
 """Largest move of a mean in an epoch, on standardised columns."""
 
@@ -332,7 +335,8 @@ def sweep(
         top = maximise_evidence(total, groups, [lam], tolerance=ROUGH, worth=ROUGH)
         starts.append(MeanField(top.lam, top.post.mean, top.post.variance))
     ends = [
-        mean_field(total, groups, q, optimise=optimise, sweeps=200, tolerance=1e-3) for q in starts
+        mean_field(total, groups, q, optimise=optimise, sweeps=SWEEPS, tolerance=1e-3)
+        for q in starts
     ]
     best = max(ends, key=lambda q: quadratic_bound(total, groups, q.mean, q.variance))
     return DsviState(best, state.quadratic)

@@ -43,7 +43,7 @@ class Plan:
 
 FULL = Plan(
     quick=False,
-    draws=10,
+    draws=5,
     paper_draws={"medium": 1, "large": 1},
     held_out=4,
     splits=10,

@@ -143,9 +143,14 @@ class Models:
         return Fitted(chosen, loglik, out, -np.inf if fit.converged else wanted)
 
     def quadratic(self, fitted: Fitted) -> Quadratic:
-        """The log-likelihood over all candidates around a refit, ridge included; one pass."""
+        """The log-likelihood over all candidates around a refit, held by the ridge; one pass.
+
+        What the ridge takes from the refit itself is given back: coefficients that only the ridge
+        holds can be large, and a quadratic that is below its own refit underrates all around it.
+        """
         around = expand(one_pass(fitted.beta, self._blocks), fitted.beta)
-        return Quadratic(around.constant, around.b, around.curvature + np.diag(self.ridge))
+        constant = around.constant + 0.5 * float(self.ridge @ fitted.beta**2)
+        return Quadratic(constant, around.b, around.curvature + np.diag(self.ridge))
 
     @cached_property
     def ridge(self) -> Floats:

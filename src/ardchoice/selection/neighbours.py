@@ -7,6 +7,7 @@ interacted in several places at once.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -69,6 +70,7 @@ def neighbours(
     *,
     guilty: Chosen = frozenset(),
     thorough: bool = False,
+    enough: float = -np.inf,
 ) -> Neighbours:
     """Every valid neighbour of a valid set that may be better.
 
@@ -81,35 +83,64 @@ def neighbours(
     thorough
         Also those that cannot be: with a term gone for which nothing could make up, or with one
         that gains nothing.
+    enough
+        Where one term more, less or for another is foretold a criterion below this, several at once
+        are not looked at: a step on the way need not be the best there is.
     """
     missed, promise = (np.inf, -1.0) if thorough else (MISSED, PROMISE)
     found = _Found([], [], [], [])
-    # 1 · One more.
-    gains = _with_one_more(found, chosen, chosen, surrogate, constraints, criterion)
-    # 2 · One less, and one less with another in its place.
     losses = surrogate.losses(chosen)
-    for t in sorted(chosen):
-        may_leave = losses[t] <= missed or t in guilty
-        left = constraints.without(chosen, [t]) if may_leave else None
-        if left is not None:
-            _with_one_more(found, left, chosen, surrogate, constraints, criterion)
-    # 3 · Several at once.
-    simple = constraints.addable(chosen)
+    # 1 · One more; one less, and one less with another in its place.
+    may_leave = [t for t in sorted(chosen) if losses[t] <= missed or t in guilty]
+    left = (constraints.without(chosen, [t]) for t in may_leave)
+    bases = [chosen, *dict.fromkeys(base for base in left if base is not None)]
+    reached, gains = surrogate.exchanges(chosen, bases)
+    counts, costs = _sums(bases, constraints)
+    kept = np.array(list(chosen), dtype=np.intp)
+    for r, base in enumerate(bases):
+        mask = constraints.addable(base)
+        if base is chosen:
+            simple = mask
+        mask[kept] = False
+        terms = np.flatnonzero(mask)
+        penalty = criterion.penalty(counts[r] + constraints.columns[terms], len(base) + 1)
+        values = penalty + constraints.costs[terms] + costs[r] - 2 * (reached[r] + gains[r, terms])
+        found.extend(base, terms, values)
+    found.add(bases[1:], _values(bases[1:], reached[1:], constraints, criterion))
+    if min(map(_smallest, found.values)) < enough:
+        return found.collect()
+    # 2 · Several at once.
     several = [
         *constraints.reshaped(chosen),
         *constraints.regrouped(chosen),
         *constraints.bundled(chosen),
         *constraints.reformed(chosen, [t for t in chosen if losses[t] > missed]),
     ]
-    worth = 2 * gains > promise * criterion.per_coefficient * constraints.columns
+    worth = 2 * gains[0] > promise * criterion.per_coefficient * constraints.columns
     for u in np.flatnonzero(worth & ~simple).tolist():
         if u not in chosen and u not in constraints.impossible:
             several += constraints.completions(chosen, u)
     several = [s for s in dict.fromkeys(several) if s != chosen]
-    if several:
-        found.add(several, np.array([predict(s, 0.0, constraints, criterion) for s in several]))
-        found.values[-1] -= 2 * surrogate.reached(several)
+    found.add(several, _values(several, surrogate.reached(several), constraints, criterion))
     return found.collect()
+
+
+def _smallest(values: Floats) -> float:
+    return float(values.min(initial=np.inf))
+
+
+def _sums(sets: Sequence[Chosen], constraints: Constraints) -> tuple[Floats, Floats]:
+    """Coefficients of every set, and what its forms cost."""
+    counts = [constraints.count(s) for s in sets]
+    return np.array(counts, dtype=float), np.array([constraints.cost(s) for s in sets])
+
+
+def _values(
+    sets: Sequence[Chosen], logliks: Floats, constraints: Constraints, criterion: Criterion
+) -> Floats:
+    """`predict` for many."""
+    counts, costs = _sums(sets, constraints)
+    return criterion.penalty(counts, np.array([len(s) for s in sets])) + costs - 2 * logliks
 
 
 def predict(chosen: Chosen, loglik: float, constraints: Constraints, criterion: Criterion) -> float:
@@ -140,38 +171,9 @@ class _Found:
         self.bases.append(base)
 
     def collect(self) -> Neighbours:
-        if not self.values:
-            none = np.empty(0, dtype=np.intp)
-            return Neighbours([], none, none, np.empty(0))
         return Neighbours(
             self.bases,
             np.concatenate(self.base),
             np.concatenate(self.term),
             np.concatenate(self.values),
         )
-
-
-def _with_one_more(
-    found: _Found,
-    base: Chosen,
-    origin: Chosen,
-    surrogate: Surrogate,
-    constraints: Constraints,
-    criterion: Criterion,
-) -> Floats:
-    """A set (unless it is where we come from) and the set with any one term more.
-
-    Returns what every term would gain, whether it may come in or not; shape (T,).
-    """
-    reached, gains = surrogate.additions(base)
-    count, cost = constraints.count(base), constraints.cost(base)
-    if base != origin:
-        found.add([base], np.array([criterion.value(reached, count, len(base)) + cost]))
-    mask = constraints.addable(base)
-    mask[list(origin)] = False
-    terms = np.flatnonzero(mask)
-    if len(terms):
-        penalty = criterion.penalty(count + constraints.columns[terms], len(base) + 1)
-        values = -2 * (reached + gains[terms]) + penalty + constraints.costs[terms] + cost
-        found.extend(base, terms, values)
-    return gains

@@ -10,12 +10,10 @@ import numpy.typing as npt
 
 from ardchoice.selection.constraints import Chosen
 from ardchoice.selection.neighbours import NOTHING, Neighbours
-from ardchoice.selection.search import BETTER, NEAR, UNSURE, Found, Problem, Score
+from ardchoice.selection.search import BETTER, NEAR, TIES, UNSURE, Found, Problem, Score
 from ardchoice.selection.signs import WrongSign
 from ardchoice.space import Rival, Specification
 
-MOST_TIES = 40
-"""Near-ties that are refitted to know them exactly."""
 MOST_GIVEN_UP = 10
 """Changes with a lower criterion that are refitted to see what the expected signs cost."""
 SHOWN = 3
@@ -68,7 +66,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
 def _refit_near(problem: Problem, found: Found, around: Neighbours) -> dict[Chosen, Score]:
     """Everything refitted so far, and the neighbours that may be near-ties as well."""
     tried = dict(found.tried)
-    for i in around.best(MOST_TIES):
+    for i in around.best(TIES):
         chosen = around.at(i)
         predicted = around.values[i] - problem.constraints.cost(chosen)
         if predicted > found.score[1] - problem.constraints.cost(found.best.chosen) + NEAR + UNSURE:

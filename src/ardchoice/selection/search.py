@@ -2,9 +2,9 @@
 
 Most of it happens on a surrogate and costs no pass over the data: always to the best neighbour not
 yet visited, going on for a while where nothing improves. What looks best is refitted exactly, a new
-surrogate is made around the best refit, and so on until no neighbour improves on it. This is done
-from several starts, and where these end differently, from what their ends have in common and from
-what either has.
+surrogate is made around the first that is better, and so on until nothing improves on it. This is
+done from several starts. Where these end differently, what their ends have in common and what
+either has is where to start on the surrogate of the best; only what looks better there is refitted.
 """
 
 from __future__ import annotations
@@ -29,14 +29,18 @@ NEAR = 2.0
 """A criterion this close to the best is a near-tie."""
 PATIENCE = 2
 """Steps without improvement before a climb is given up."""
-LOOK = 60
+LOOK = 24
 """Neighbours of each step that are remembered, and whose signs are looked at."""
+TIES = 40
+"""Neighbours of the end that are refitted if they may be near-ties."""
 CROWD = 20
 """How many times as many are looked at where most have the wrong sign."""
 CONFIRM = 12
-"""Most refits of a round."""
+"""Most refits before a round is given up."""
 UNSURE = 1.0
 """By how much a prediction may miss before it is worth no refit."""
+STRETCH = 0.15
+"""Share of what is gained or lost in -2 ℓ that a surrogate may miss."""
 GENERATIONS, PARENTS = 3, 3
 """How often ends are crossed, and how many of the best."""
 ROUNDS = 25
@@ -77,6 +81,16 @@ class Problem:
         zero = predict(chosen, 0.0, self.constraints, self.criterion)
         slack = 2 * NEAR + self.constraints.cost(chosen)
         return 0.5 * (zero - criterion - slack)
+
+    def within_doubt(self, chosen: Chosen, value: float, fitted: Fitted) -> bool:
+        """Whether a neighbour of a refit, by what is foretold, may be a near-tie of it, or better.
+
+        A quadratic misses most where most changes: the gain of a strong term by a tenth and more.
+        """
+        best = predict(fitted.chosen, fitted.loglik, self.constraints, self.criterion)
+        zero = predict(chosen, 0.0, self.constraints, self.criterion)
+        changed = abs(value - zero + 2 * fitted.loglik)
+        return value < best + NEAR + UNSURE + STRETCH * changed
 
     def guilty(self, chosen: Chosen, surrogate: Surrogate) -> frozenset[int]:
         """Terms of a set that hold an attribute whose sign is wrong."""
@@ -205,15 +219,19 @@ class _Walk:
         return best
 
     def cross(self, ends: Sequence[Fitted], patience: int) -> Fitted:
-        """Search on from what two ends have in common, and from what either has, while that helps.
+        """Climb from what two ends have in common, and from what either has, while that helps.
 
-        A descent does not step on what an earlier one refitted, so that different starts end
-        differently: what they end with is worth crossing even where each alone would end alike.
+        These climbs are on the surrogate around the best, which knows well what lies between ends:
+        they cost no pass unless something better is foretold. A descent does not step on what an
+        earlier one refitted, so that different starts end differently: what they end with is worth
+        crossing even where each alone would end alike.
         """
         constraints = self.problem.constraints
         known = {end.chosen: end for end in ends}
+        best = min(known.values(), key=lambda end: self.tried[end.chosen])
         started: set[Chosen] = set()
         for _ in range(GENERATIONS):
+            before = best
             ranked = sorted(known, key=lambda s: self.tried[s])[:PARENTS]
             for a, b in combinations(ranked, 2):
                 shares = np.zeros(len(constraints.terms))
@@ -221,14 +239,18 @@ class _Walk:
                 shares[list(b)] += 1
                 for wanted in (a & b, a | b):
                     start = constraints.build(shares, sorted(wanted))
-                    if start not in started and start not in known:
-                        started.add(start)
-                        end = self.descend(start, patience)
-                        known[end.chosen] = end
-            best = min(known, key=lambda s: self.tried[s])
-            if best == ranked[0]:
+                    if start in started or start in known:
+                        continue
+                    started.add(start)
+                    surrogate = self.around(best)
+                    pools = climb(self.problem, surrogate, start, patience, best.chosen)
+                    found = self._better(pools.all, surrogate, best)
+                    if found is not best:
+                        best = self.descend(found.chosen, patience)
+                        known[best.chosen] = best
+            if best is before:
                 break
-        return known[best]
+        return best
 
     def settle(self, best: Fitted, patience: int) -> tuple[Fitted, Neighbours]:
         """Look at every neighbour of the best, also at those that a climb does not bother with."""
@@ -239,20 +261,38 @@ class _Walk:
                 best.chosen, surrogate, problem.constraints, problem.criterion, thorough=True
             )
             pool: dict[Chosen, Score] = {}
-            for i in around.best(LOOK):
-                chosen = around.at(i)
-                pool[chosen] = (problem.foretold(chosen, surrogate), float(around.values[i]))
-            best = self._better(pool, surrogate, best)
+            for i in around.best(TIES):
+                chosen, value = around.at(i), float(around.values[i])
+                if problem.within_doubt(chosen, value, best):
+                    pool[chosen] = (problem.foretold(chosen, surrogate), value)
+            best = self._better(pool, surrogate, best, slack=np.inf, most=TIES)
             if best is before:
                 return best, around
             best = self.descend(best.chosen, patience)
 
-    def _better(self, pool: dict[Chosen, Score], surrogate: Surrogate, best: Fitted) -> Fitted:
-        """The best of a pool by exact refits, or the best so far."""
-        for chosen in promising(pool, self.tried, self.tried[best.chosen]):
+    def _better(
+        self,
+        pool: dict[Chosen, Score],
+        surrogate: Surrogate,
+        best: Fitted,
+        *,
+        slack: float = UNSURE,
+        most: int = CONFIRM,
+    ) -> Fitted:
+        """The first of a pool that is better by an exact refit, or the best so far."""
+        now = self.tried[best.chosen]
+        failed: dict[Chosen, float] = {}
+        for chosen in promising(pool, self.tried, now, slack)[:most]:
+            wrong, value = pool[chosen]
+            # What is nearer to one that did not hold its promise will not hold its own either.
+            far = len(chosen ^ best.chosen)
+            missed = [miss for other, miss in failed.items() if len(chosen ^ other) < far]
+            if wrong == now[0] and value + max(missed, default=0.0) > now[1] + slack:
+                continue
             fitted = self.confirm(chosen, surrogate.beta(chosen), best)
-            if _less(self.tried[chosen], self.tried[best.chosen]):
-                best = fitted
+            if _less(self.tried[chosen], now):
+                return fitted
+            failed[chosen] = self.tried[chosen][1] - value
         return best
 
     def _tell(self, best: Fitted) -> None:
@@ -269,7 +309,13 @@ class Pools:
     near: dict[Chosen, Score]
 
 
-def climb(problem: Problem, surrogate: Surrogate, start: Chosen, patience: int) -> Pools:
+def climb(
+    problem: Problem,
+    surrogate: Surrogate,
+    start: Chosen,
+    patience: int,
+    known: Chosen | None = None,
+) -> Pools:
     """Walk on a surrogate, always to the best neighbour not visited yet, better or not.
 
     Parameters
@@ -278,6 +324,8 @@ def climb(problem: Problem, surrogate: Surrogate, start: Chosen, patience: int) 
     start
     patience
         It ends when more steps than this in a row brought nothing new.
+    known
+        A set whose surroundings are known: it ends there, too.
     """
     constraints, criterion = problem.constraints, problem.criterion
     value = predict(start, float(surrogate.reached([start])[0]), constraints, criterion)
@@ -285,9 +333,16 @@ def climb(problem: Problem, surrogate: Surrogate, start: Chosen, patience: int) 
     best = (problem.foretold(current, surrogate), value)
     pools = Pools({current: best}, {})
     visited, idle = {current}, 0
-    while idle <= patience:
+    while idle <= patience and current != known:
         around = neighbours(
-            current, surrogate, constraints, criterion, guilty=problem.guilty(current, surrogate)
+            current,
+            surrogate,
+            constraints,
+            criterion,
+            guilty=problem.guilty(current, surrogate),
+            # Any step down will do; but all that is next to the start is worth remembering, and
+            # where signs are expected what has the lowest criterion may have the wrong ones.
+            enough=-np.inf if current == start or problem.signs.signs else best[1] - BETTER,
         )
         step: tuple[Score, Chosen] | None = None
         seen = 0
@@ -314,15 +369,17 @@ def climb(problem: Problem, surrogate: Surrogate, start: Chosen, patience: int) 
     return pools
 
 
-def promising(pool: dict[Chosen, Score], tried: dict[Chosen, Score], best: Score) -> list[Chosen]:
+def promising(
+    pool: dict[Chosen, Score], tried: dict[Chosen, Score], best: Score, slack: float = UNSURE
+) -> list[Chosen]:
     """Sets worth a refit: those that may be better than the best, most promising first."""
     hopeful = [
         (score, chosen)
         for chosen, score in pool.items()
-        if chosen not in tried and score < (best[0], best[1] + UNSURE)
+        if chosen not in tried and score < (best[0], best[1] + slack)
     ]
     hopeful.sort(key=lambda pair: pair[0])
-    return [chosen for _, chosen in hopeful[:CONFIRM]]
+    return [chosen for _, chosen in hopeful]
 
 
 def _less(a: Score, b: Score) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import product
 from math import prod
 
@@ -41,6 +42,16 @@ class _Inequalities:
     columns: npt.NDArray[np.intp]
     segments: tuple[str, ...]
     steps: int
+
+    def excess(self, beta: Floats) -> Floats:
+        """By how much every segment goes the wrong way at worst; shape (segments,)."""
+        here = beta[self.columns]
+        rounding = ROUNDING * (self._sizes @ np.abs(here))
+        return np.asarray((self.matrix @ here - rounding).reshape(-1, self.steps).max(axis=1))
+
+    @cached_property
+    def _sizes(self) -> Floats:
+        return np.abs(self.matrix)
 
 
 @dataclass(frozen=True)
@@ -92,9 +103,7 @@ class SignRules:
         out = []
         for (j, attribute), terms in self._holders(chosen).items():
             rules = self._inequalities(j, attribute, terms)
-            here = beta[rules.columns]
-            size = np.abs(rules.matrix) @ np.abs(here)
-            excess = (rules.matrix @ here - ROUNDING * size).reshape(-1, rules.steps).max(axis=1)
+            excess = rules.excess(beta)
             out += [
                 WrongSign(
                     self.encoding.alternatives[j], attribute, rules.segments[i], float(excess[i])
@@ -105,7 +114,12 @@ class SignRules:
 
     def count(self, chosen: Iterable[int], beta: Floats) -> int:
         """How many segments go the wrong way."""
-        return len(self.violations(chosen, beta)) if self.signs else 0
+        if not self.signs:
+            return 0
+        return sum(
+            int(np.count_nonzero(self._inequalities(j, attribute, terms).excess(beta) > 0))
+            for (j, attribute), terms in self._holders(chosen).items()
+        )
 
     def concern(self, t: int) -> bool:
         """Whether a term holds an attribute with an expected sign."""

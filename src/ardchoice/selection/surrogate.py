@@ -2,6 +2,11 @@
 
 On c + b'β - ½ β'Hβ a set s reaches c + ½ b_s' H_ss⁻¹ b_s. All terms that could come into a set are
 scored at once: a term t adds ½ q' S⁻¹ q with S = H_tt - H_ts H_ss⁻¹ H_st and q = b_t - H_ts β_s.
+Where columns m leave s first, S and q are not computed anew: with P = H_ss⁻¹ and F = H_ts P,
+
+    S + F_m P_mm⁻¹ F_m'   and   q + F_m P_mm⁻¹ β_m;
+
+what is reached falls by ½ β_m' P_mm⁻¹ β_m.
 """
 
 from __future__ import annotations
@@ -59,23 +64,26 @@ class Surrogate:
             own = self.h[at[:, :, None], at[:, None, :]]
             own[:, np.arange(size), np.arange(size)] *= 1 + COLLINEAR
             self.sizes.append(_SameSize(terms, at, own))
+        self._lists = [c.tolist() for c in columns]
+        self._latest: tuple[Chosen, tuple[Ints, Floats, Floats]] | None = None
 
     def beta(self, chosen: Chosen) -> Floats:
         """Where the quadratic has its maximum over a set; zero outside; shape (D,)."""
         at = columns_of(self.columns, chosen)
         out = np.zeros(len(self.b))
         if len(at):
-            out[at] = linalg.solve(self.h[np.ix_(at, at)], self.b[at], assume_a="pos")
+            out[at] = np.linalg.solve(self.h[at[:, None], at], self.b[at])
         return out
 
     def reached(self, sets: Sequence[Chosen]) -> Floats:
         """The log-likelihood that every set reaches; shape (len(sets),)."""
         out = np.empty(len(sets))
-        columns = [columns_of(self.columns, s) for s in sets]
+        lists = self._lists
+        columns = [[c for t in s for c in lists[t]] for s in sets]
         sizes = np.array([len(c) for c in columns])
         for size in np.unique(sizes):
             which = np.flatnonzero(sizes == size)
-            at = np.array([columns[i] for i in which]).reshape(len(which), size)
+            at = np.array([columns[i] for i in which], dtype=np.intp).reshape(len(which), size)
             matrix = self.h[at[:, :, None], at[:, None, :]]
             diagonal = np.arange(size)
             matrix[:, diagonal, diagonal] *= 1 + COLLINEAR
@@ -84,37 +92,77 @@ class Surrogate:
             out[which] = self.constant + 0.5 * np.einsum("gk,gk->g", right, beta)
         return out
 
-    def _solved(self, chosen: Chosen) -> tuple[Ints, Floats, Floats]:
-        """The columns of a set, H_ss⁻¹ and β_s."""
-        at = columns_of(self.columns, chosen)
-        if not len(at):
-            return at, np.empty((0, 0)), np.empty(0)
-        inverse = linalg.inv(self.h[np.ix_(at, at)], check_finite=False)
-        return at, inverse, inverse @ self.b[at]
-
     def losses(self, chosen: Chosen) -> dict[int, float]:
         """How much a set loses without each of its terms."""
         at, inverse, beta = self._solved(chosen)
         out = {}
         for t in chosen:
-            mine = np.searchsorted(at, np.sort(self.columns[t]))
+            mine = np.searchsorted(at, self.columns[t])
             own = beta[mine]
-            out[t] = 0.5 * float(own @ np.linalg.solve(inverse[np.ix_(mine, mine)], own))
+            if len(own) == 1:
+                out[t] = 0.5 * float(own[0] ** 2 / inverse[mine[0], mine[0]])
+            else:
+                solved = np.linalg.solve(inverse[mine[:, None], mine], own)
+                out[t] = 0.5 * float(own @ solved)
         return out
 
     def additions(self, chosen: Chosen) -> tuple[float, Floats]:
         """What a set reaches, and how much every term would add to it; shape (T,)."""
+        reached, gains = self.exchanges(chosen, [chosen])
+        return float(reached[0]), gains[0]
+
+    def exchanges(self, chosen: Chosen, bases: Sequence[Chosen]) -> tuple[Floats, Floats]:
+        """What parts of a set reach, and how much every term outside of it would add to them.
+
+        Parameters
+        ----------
+        chosen
+        bases
+            R sets with no term that `chosen` does not have.
+
+        Returns
+        -------
+        reached
+            Shape (R,).
+        gains
+            Zero for the terms of `chosen`; shape (R, T).
+        """
         at, inverse, beta = self._solved(chosen)
-        gains = np.zeros(len(self.columns))
         cross = self.h[:, at]
-        reached = self.constant + 0.5 * float(self.b[at] @ beta)
-        rest, spread = self.b - cross @ beta, cross @ inverse
+        spread = cross @ inverse
+        rest = np.tile(self.b - cross @ beta, (len(bases), 1))
+        reached = np.full(len(bases), self.constant + 0.5 * float(self.b[at] @ beta))
+        # 1 · Whatever leaves.
+        back: list[tuple[Floats, Floats]] = []
+        for r, base in enumerate(bases):
+            m = np.searchsorted(at, columns_of(self.columns, chosen - base))
+            away = spread[:, m]
+            solved = np.linalg.solve(inverse[m[:, None], m], np.column_stack((away.T, beta[m])))
+            back.append((away, np.asarray(solved[:, :-1].T)))
+            rest[r] += away @ solved[:, -1]
+            reached[r] -= 0.5 * float(beta[m] @ solved[:, -1])
+        # 2 · Whatever comes in, all terms of a size at once.
+        gains = np.zeros((len(bases), len(self.columns)))
         for group in self.sizes:
-            q = rest[group.columns]
-            left = group.own - spread[group.columns] @ np.swapaxes(cross[group.columns], 1, 2)
-            gains[group.terms] = 0.5 * _quadratic_forms(left, q)
-        gains[list(chosen)] = 0.0
+            k = group.columns
+            left = group.own - spread[k] @ np.swapaxes(cross[k], 1, 2)
+            lefts = np.stack([left + a[k] @ np.swapaxes(s[k], 1, 2) for a, s in back])
+            forms = _quadratic_forms(
+                lefts.reshape(-1, *left.shape[1:]), rest[:, k].reshape(-1, k.shape[1])
+            )
+            gains[:, group.terms] = 0.5 * forms.reshape(len(bases), -1)
+        gains[:, list(chosen)] = 0.0
         return reached, gains
+
+    def _solved(self, chosen: Chosen) -> tuple[Ints, Floats, Floats]:
+        """The columns of a set, H_ss⁻¹ and β_s."""
+        if self._latest is None or self._latest[0] != chosen:
+            at = columns_of(self.columns, chosen)
+            inverse = np.empty((0, 0))
+            if len(at):
+                inverse = linalg.inv(self.h[at[:, None], at], check_finite=False)
+            self._latest = (chosen, (at, inverse, inverse @ self.b[at]))
+        return self._latest[1]
 
 
 def _quadratic_forms(matrices: Floats, q: Floats) -> Floats:
