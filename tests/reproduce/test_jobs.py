@@ -16,12 +16,12 @@ FAST = [Job("fitted_specification", {"name": name}) for name in ("R1", "R2")]
 def test_results_are_kept_and_not_made_again(tmp_path: Path) -> None:
     kept, seen = Kept(tmp_path, "1"), []
     first = run_jobs(FAST, kept, workers=2, progress=seen.append)
-    assert [step.done for step in seen] == [1, 2]
+    assert [step.done for step in seen] == [0, 1, 2]
     assert seen[-1].of == 2
     assert set(first) == {job.key for job in FAST}
     again = run_jobs(FAST, kept, workers=2, progress=seen.append)
     assert again == json.loads(json.dumps(first))
-    assert len(seen) == 2
+    assert len(seen) == 3
 
 
 def test_a_job_of_another_version_or_half_a_file_is_done_again(tmp_path: Path) -> None:
@@ -39,10 +39,17 @@ def test_jobs_that_differ_in_one_setting_have_different_keys() -> None:
     assert len(keys) == 6
 
 
-def test_what_went_wrong_in_another_process_is_told(tmp_path: Path) -> None:
-    with pytest.raises(ArdchoiceError, match="no published specification 'R99'"):
-        run_jobs([Job("fitted_specification", {"name": "R99"})], Kept(tmp_path, "1"), workers=1)
-    assert not list(tmp_path.glob("*.json"))
+def test_a_job_that_fails_is_named_and_takes_no_other_with_it(tmp_path: Path) -> None:
+    jobs = [Job("fitted_specification", {"name": "R99"}, 9.0), FAST[0]]
+    with pytest.raises(ArdchoiceError, match=r"1 of 2 fits failed.*'R99'"):
+        run_jobs(jobs, Kept(tmp_path, "1"), workers=1)
+    assert [p.stem for p in tmp_path.glob("*.json")] == [FAST[0].key]
+
+
+def test_a_folder_that_cannot_be_written_is_told_before_any_work(tmp_path: Path) -> None:
+    (tmp_path / "work").write_text("a file", encoding="utf-8")
+    with pytest.raises(ArdchoiceError, match="Cannot write"):
+        Kept(tmp_path / "work", "1")
 
 
 def test_nothing_half_written_is_left_where_a_file_cannot_be_written(tmp_path: Path) -> None:

@@ -47,8 +47,19 @@ def test_r1_to_r7_and_r6_come_out_as_published(made: Path) -> None:
 
 def test_a_second_run_does_nothing_again(made: Path) -> None:
     steps: list[object] = []
-    reproduce(made, only=["real"], quick=True, progress=steps.append)
+    reproduce(made, only=["specifications"], quick=True, progress=steps.append)
     assert not steps
+
+
+def test_what_is_complete_is_shown_also_where_only_some_is_asked_for(made: Path) -> None:
+    results = json.loads((made / "results.json").read_text(encoding="utf-8"))
+    names = [item["item"] for item in results["items"]]
+    assert names == ["specifications", "real"]
+
+
+def test_a_full_run_does_not_write_over_a_quick_one(made: Path) -> None:
+    with pytest.raises(ac.ArdchoiceError, match="holds a quick run"):
+        reproduce(made, only=["specifications"])
 
 
 def test_an_unknown_item_is_told_with_the_nearest(tmp_path: Path) -> None:

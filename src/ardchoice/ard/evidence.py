@@ -10,6 +10,7 @@ from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Sums, maximise, one_thread
 
 Floats = npt.NDArray[np.float64]
@@ -27,6 +28,8 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None) -> float:
         zero are left out.
     """
     lam = fit.lam if lam is None else lam
+    if not np.isfinite(lam).all():
+        raise ArdchoiceError("The evidence needs a λ for every term: Prior(shrink_constants=True).")
     kept = [i for i, value in enumerate(lam) if value > 0]
     columns = np.concatenate(
         [np.arange(t.start, t.start + t.n_columns) for t in (fit.encoding.terms[i] for i in kept)]

@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 
 Cell = str | float | int | bool | None
 Mark = Literal["true", "missed"]
-"""Bold (a true term) or underlined (a true term that the paper missed)."""
+"""Bold (a true term) or underlined (the λ of a true term that was missed)."""
 
 
 @dataclass(frozen=True)
@@ -122,8 +122,8 @@ def _paragraphs(text: list[str]) -> list[str]:
 
 
 def _plain(text: str) -> str:
-    """Stars, underscores, pipes and angle brackets as themselves."""
-    for sign in ("\\", "*", "_", "<", "|"):
+    """Signs that Markdown would take for its own, as themselves."""
+    for sign in ("\\", "*", "_", "<", "|", "[", "]", "`", "&"):
         text = text.replace(sign, f"\\{sign}")
     return text
 

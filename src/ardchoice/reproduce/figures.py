@@ -11,6 +11,8 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
+from ardchoice.reproduce.jobs import beside
+
 Json = dict[str, Any]
 
 COLOURS = {"TRAIN": "#0072B2", "SM": "#D55E00", "CAR": "#009E73"}
@@ -29,7 +31,7 @@ STYLE: dict[Any, Any] = {
 WINDOW = 25
 """Records that a smoothed bound averages."""
 LABELLED = 0.02
-"""λ from which a plateau is labelled."""
+"""Share of the largest λ from which a term is labelled; true terms always are."""
 
 
 def convergence(numbers: Json) -> Picture:
@@ -40,8 +42,9 @@ def convergence(numbers: Json) -> Picture:
     bound = np.array(numbers["bound"]["objective"])
     window = min(WINDOW, max(len(bound) // 4, 1))
     smooth = np.convolve(bound, np.ones(window) / window, mode="valid")
-    axes.plot(step, bound, color=GREY, lw=0.6, label="one draw, one mini-batch")
-    axes.plot(step[window - 1 :], smooth, color=BLUE, lw=1.6, label="moving average")
+    every = int(np.median(np.diff(step)))
+    axes.plot(step, bound, color=GREY, lw=0.6, label=f"one mini-batch, every {every:,} steps")
+    axes.plot(step[window - 1 :], smooth, color=BLUE, lw=1.6, label=f"mean of {window} of these")
     low, high = np.quantile(bound[len(bound) // 20 :], [0.002, 1.0])
     axes.set_ylim(low - 0.1 * (high - low), high + 0.05 * (high - low))
     axes.set_xlabel("mini-batch step")
@@ -84,7 +87,7 @@ def lambdas(numbers: Json) -> Picture:
         place, _, what = term.partition(": ")
         x = np.arange(at, at + count)
         axes.vlines(x, 0, lam, color=COLOURS[place], lw=1.3)
-        if lam > LABELLED * top:
+        if lam > LABELLED * top or term in true:
             label = f"{what} ●" if term in true else what
             axes.text(
                 x.mean(),
@@ -97,7 +100,7 @@ def lambdas(numbers: Json) -> Picture:
                 color=COLOURS[place],
             )
         at += count
-    axes.set_xlim(-2, at + 1)
+    axes.set_xlim(-6, at + 3)
     axes.set_ylim(0, 1.35 * top)
     axes.set_xlabel("column of the design")
     axes.set_ylabel(f"λ, {numbers['lambda_solver']}")
@@ -117,11 +120,9 @@ FIGURES: dict[str, Callable[[Json], Picture]] = {
 
 def draw_figure(name: str, numbers: Json, folder: Path) -> None:
     """Write a figure as PNG and SVG."""
-    folder.mkdir(parents=True, exist_ok=True)
     with matplotlib.rc_context(STYLE):
         figure = FIGURES[name](numbers)
         for kind in ("png", "svg"):
-            beside = folder / f".{name}.{kind}"
             undated = {"Date": None} if kind == "svg" else None
-            figure.savefig(beside, format=kind, dpi=200, metadata=undated)
-            beside.replace(folder / f"{name}.{kind}")
+            with beside(folder / f"{name}.{kind}") as new:
+                figure.savefig(new, format=kind, dpi=200, metadata=undated)

@@ -239,9 +239,7 @@ def _split_scores(result: MnlResult, left_out: ChoiceData) -> Json:
 def _statistics(result: MnlResult, data: ChoiceData) -> Json:
     frame = result.to_frame("classical")
     clustered = result.to_frame("cluster")
-    signs = (
-        SignRules(SIGNS, result.encoding, data) if {"TT", "CO"} <= set(data.attributes) else None
-    )
+    signs = SignRules(SIGNS, result.encoding, data)
     terms = range(len(result.specification.terms))
     return {
         "k": result.n_parameters,
@@ -250,7 +248,7 @@ def _statistics(result: MnlResult, data: ChoiceData) -> Json:
         "bic": result.bic,
         "rho2": result.rho2,
         "rho2_bar": result.rho2_bar,
-        "wrong_signs": None if signs is None else signs.count(terms, result.coefficients),
+        "wrong_signs": signs.count(terms, result.coefficients),
         "coefficients": [
             {
                 "name": name,

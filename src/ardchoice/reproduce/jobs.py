@@ -7,10 +7,13 @@ import json
 import multiprocessing
 import os
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
+from importlib.metadata import version
+from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
@@ -59,38 +62,67 @@ class JobsStep:
     seconds_left: float
 
 
-class Kept:
-    """Results in a folder, one file each, written whole or not at all."""
+def code_stamp() -> str:
+    """The version and a digest of the code that fits: results of other code are not reused."""
+    root = files("ardchoice")
+    digest = hashlib.sha256()
+    for room in ("ard", "data", "design", "logit", "mnl", "selection", "space"):
+        for path in sorted(Path(str(root / room)).rglob("*.py")):
+            digest.update(path.name.encode() + path.read_bytes())
+    for name in ("study.py", "reproduce/fits.py", "reproduce/baselines.py"):
+        digest.update(Path(str(root / name)).read_bytes())
+    return f"{version('ardchoice')}-{digest.hexdigest()[:12]}"
 
-    def __init__(self, folder: Path, version: str) -> None:
-        self.folder, self.version = folder, version
+
+class Kept:
+    """Results in a folder, one file each, written whole or not at all.
+
+    Parameters
+    ----------
+    folder
+    stamp
+        Of the code that makes them.
+    """
+
+    def __init__(self, folder: Path, stamp: str) -> None:
+        self.folder, self.stamp = folder, stamp
+        # Better told now than after the first long fit.
+        write(folder / ".writable", "")
 
     def get(self, job: Job) -> Json | None:
-        """The result of a job that this version has done with these settings; None otherwise."""
+        """The result of a job that this code has done with these settings; None otherwise."""
         try:
             kept = json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        if not isinstance(kept, dict) or kept.get("version") != self.version:
+        if not isinstance(kept, dict) or kept.get("stamp") != self.stamp:
             return None
         result = kept.get("result")
         return result if kept.get("settings") == job.settings and isinstance(result, dict) else None
 
     def put(self, job: Job, result: Json) -> None:
         """Keep a result."""
-        kept = {"version": self.version, "settings": job.settings, "result": result}
+        kept = {"stamp": self.stamp, "settings": job.settings, "result": result}
         write(self.folder / f"{job.key}.json", json.dumps(kept))
 
 
 def write(path: Path, text: str) -> None:
     """Write a file whole or not at all."""
-    beside = path.with_name(f".{path.name}.{os.getpid()}")
+    with beside(path) as new:
+        new.write_text(text, encoding="utf-8")
+
+
+@contextmanager
+def beside(path: Path) -> Iterator[Path]:
+    """A file beside another that takes its place once it is whole."""
+    new = path.with_name(f".{os.getpid()}.{path.name}")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        beside.write_text(text, encoding="utf-8")
-        beside.replace(path)
+        yield new
+        new.replace(path)
     except OSError as error:
-        beside.unlink(missing_ok=True)
+        with suppress(OSError):
+            new.unlink(missing_ok=True)
         raise ArdchoiceError(f"Cannot write {path}: {error.strerror}.") from None
 
 
@@ -145,11 +177,19 @@ def _side_by_side(
     waiting: dict[Future[Json], Job] = {
         pool.submit(perform, job.call, job.settings): job for job in missing
     }
+    failed: dict[str, str] = {}
+    if progress is not None:
+        progress(JobsStep(before, before + len(missing), "started", 0.0, effort / workers))
     try:
         while waiting:
             done, _ = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
             for future in done:
                 job = waiting.pop(future)
+                # One that fails does not take the others with it.
+                error = future.exception()
+                if error is not None:
+                    failed[job.key] = f"{type(error).__name__}: {error}"
+                    continue
                 results[job.key] = future.result()
                 kept.put(job, results[job.key])
                 spent += job.effort
@@ -164,3 +204,9 @@ def _side_by_side(
         pool.shutdown(wait=False, cancel_futures=True)
         raise
     pool.shutdown()
+    if failed:
+        name, why = next(iter(failed.items()))
+        raise ArdchoiceError(
+            f"{len(failed)} of {len(missing)} fits failed, first {name}: {why}. What was done is "
+            "kept. If a process was ended for want of memory, try fewer workers."
+        )

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+
+import numpy as np
 
 from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
@@ -88,3 +90,10 @@ class Item:
     name: str
     jobs: Callable[[Plan], list[Job]]
     section: Callable[[Plan, Results], Section]
+
+
+def mean_and_error(values: Sequence[float]) -> tuple[float, float | None]:
+    """The mean of several values and its standard error; None for a single one."""
+    if len(values) < 2:
+        return float(np.mean(values)), None
+    return float(np.mean(values)), float(np.std(values, ddof=1) / np.sqrt(len(values)))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 import time
 from collections.abc import Callable, Sequence
@@ -14,7 +15,7 @@ from ardchoice.errors import ArdchoiceError, did_you_mean
 from ardchoice.reproduce.document import Section, to_html, to_markdown
 from ardchoice.reproduce.figures import draw_figure
 from ardchoice.reproduce.items import ITEMS
-from ardchoice.reproduce.jobs import JobsStep, Kept, run_jobs, write
+from ardchoice.reproduce.jobs import JobsStep, Kept, code_stamp, run_jobs, write
 from ardchoice.reproduce.plan import FULL, QUICK, Results
 from ardchoice.reproduce.published import published
 
@@ -40,7 +41,8 @@ def reproduce(
         The folder: ``index.html``, ``report.md``, ``results.json``, ``figures``, and in ``work``
         what is needed to go on.
     only
-        Names of items; all unless told.
+        Names of items; all unless told. Items of the folder that are complete already are shown as
+        well.
     quick
         Fewer draws and splits, and not the whole published schedule.
     workers
@@ -58,14 +60,22 @@ def reproduce(
     if unknown:
         hint = did_you_mean(unknown[0], ITEMS)
         raise ArdchoiceError(f"There is no item {unknown[0]!r}. {hint}")
-    items = [item for name, item in ITEMS.items() if not only or name in only]
+    _refuse_other_plan(folder, quick)
     started = time.monotonic()
-    jobs = [job for item in items for job in item.jobs(plan)]
-    kept = Kept(folder / "work", version("ardchoice"))
-    cores = workers or os.cpu_count() or 1
-    done = Results(run_jobs(jobs, kept, workers=cores, progress=progress))
-    spent = sum(float(result["job_seconds"]) for result in done.by_key.values())
-    sections = [item.section(plan, done) for item in items]
+    kept = Kept(folder / "work", code_stamp())
+    jobs = {name: item.jobs(plan) for name, item in ITEMS.items()}
+    wanted = [job for name, some in jobs.items() if not only or name in only for job in some]
+    done = run_jobs(wanted, kept, workers=workers or os.cpu_count() or 1, progress=progress)
+    for job in (job for some in jobs.values() for job in some):
+        found = done.get(job.key) or kept.get(job)
+        if found is not None:
+            done[job.key] = found
+    sections = [
+        item.section(plan, Results(done))
+        for name, item in ITEMS.items()
+        if (not only or name in only or jobs[name]) and all(j.key in done for j in jobs[name])
+    ]
+    spent = sum(float(result["job_seconds"]) for result in done.values())
     results = {
         "title": TITLE,
         "text": _introduction(quick, spent),
@@ -75,7 +85,30 @@ def reproduce(
         "seconds_of_this_call": time.monotonic() - started,
         "items": [section.to_json() for section in sections],
     }
-    return publish(results, folder)
+    return publish(finite(results), folder)
+
+
+def _refuse_other_plan(folder: Path, quick: bool) -> None:
+    """A quick run must not write over a full one, nor the other way round."""
+    try:
+        before = json.loads((folder / "results.json").read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return
+    if isinstance(before, dict) and before.get("quick") != quick:
+        kinds = {True: "quick", False: "full"}
+        raise ArdchoiceError(
+            f"{folder} holds a {kinds[not quick]} run. Write the {kinds[quick]} one elsewhere: "
+            "--out DIR."
+        )
+
+
+def finite(value: Any) -> Any:
+    """The same with None for what JSON cannot write: infinity, and what is not a number."""
+    if isinstance(value, dict):
+        return {key: finite(v) for key, v in value.items()}
+    if isinstance(value, list):
+        return [finite(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def publish(results: dict[str, Any], folder: Path) -> Path:
@@ -84,7 +117,10 @@ def publish(results: dict[str, Any], folder: Path) -> Path:
         section = Section.from_json(made)
         for figure in section.figures:
             draw_figure(figure.name, section.numbers, folder / "figures")
-    write(folder / "results.json", json.dumps(results, indent=1, ensure_ascii=False) + "\n")
+    write(
+        folder / "results.json",
+        json.dumps(results, indent=1, ensure_ascii=False, allow_nan=False) + "\n",
+    )
     write(folder / "report.md", to_markdown(results))
     write(folder / "index.html", to_html(results))
     return folder / "index.html"
@@ -93,12 +129,12 @@ def publish(results: dict[str, Any], folder: Path) -> Path:
 def _introduction(quick: bool, spent: float) -> list[str]:
     text = [
         f"Published: {published()['source']}. Every table and figure is made anew from the "
-        "Swissmetro data by ardchoice and set beside the published one. All fits together took "
-        f"{spent / 60:.0f} minutes of one core.",
+        "Swissmetro data by ardchoice and set beside the published one. The times of all fits, "
+        f"run side by side, add up to {spent / 60:.0f} minutes.",
     ]
     if quick:
         text.append(
             "This is a quick run: fewer draws and splits, a smaller extreme space, and only the "
-            "beginning of the published schedule. Without --quick all of it is run."
+            "beginning of the published schedule."
         )
     return text

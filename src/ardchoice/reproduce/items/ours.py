@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-import numpy as np
-
 from ardchoice.reproduce.document import Cell, Section, Table
 from ardchoice.reproduce.items.real import fitted_job, mean_scores, split_job
 from ardchoice.reproduce.jobs import Job
-from ardchoice.reproduce.plan import Item, Json, Plan, Results
+from ardchoice.reproduce.plan import Item, Json, Plan, Results, mean_and_error
 
-FOUND = {
+RUNS = {
     "specify": ("medium", "default"),
     "specify, expected signs": ("medium", "signs"),
     "specify, no structure": ("medium", "none"),
@@ -23,19 +21,19 @@ EFFORT = {"medium": 8.0, "large": 40.0}
 
 def specified_job(name: str) -> Job:
     """On all real choices."""
-    space, structure = FOUND[name]
+    space, structure = RUNS[name]
     return Job("specified", {"space": space, "structure": structure}, EFFORT[space])
 
 
 def _split_job(name: str, seed: int) -> Job:
-    space, structure = FOUND[name]
+    space, structure = RUNS[name]
     settings = {"space": space, "structure": structure, "seed": seed}
     return Job("specified_split", settings, EFFORT[space])
 
 
 def _splits(plan: Plan, name: str) -> range:
     """The large space takes longer; a quick run does without its splits."""
-    return range(0 if plan.quick and FOUND[name][0] == "large" else plan.splits)
+    return range(0 if plan.quick and RUNS[name][0] == "large" else plan.splits)
 
 
 def _split_jobs(plan: Plan, name: str) -> list[Job]:
@@ -45,13 +43,13 @@ def _split_jobs(plan: Plan, name: str) -> list[Job]:
 
 
 def _jobs(plan: Plan) -> list[Job]:
-    jobs = [fitted_job(name) for name in THEIRS] + [specified_job(name) for name in FOUND]
-    return jobs + [job for name in (*THEIRS, *FOUND) for job in _split_jobs(plan, name)]
+    jobs = [fitted_job(name) for name in THEIRS] + [specified_job(name) for name in RUNS]
+    return jobs + [job for name in (*THEIRS, *RUNS) for job in _split_jobs(plan, name)]
 
 
 def _section(plan: Plan, results: Results) -> Section:
     rows: dict[str, Json] = {}
-    for name in (*THEIRS, *FOUND):
+    for name in (*THEIRS, *RUNS):
         fitted = results[fitted_job(name) if name in THEIRS else specified_job(name)]
         row = {k: v for k, v in fitted.items() if k not in ("coefficients", "value_of_time")}
         jobs = _split_jobs(plan, name)
@@ -59,21 +57,21 @@ def _section(plan: Plan, results: Results) -> Section:
             row |= mean_scores(results, jobs)
             row |= _ahead(results, jobs, _split_jobs(plan, "R6"))
         rows[name] = row
-    numbers: Json = {"rows": rows, "better": {name: _better(rows, name) for name in FOUND}}
+    numbers: Json = {"rows": rows, "better": {name: _better(rows, name) for name in RUNS}}
     best = rows["specify"]
     text = [
         f"specify with its default rules reaches a BIC of {best['bic']:,.1f} with {best['k']} "
-        f"coefficients; R6, the best published by BIC, {rows['R6']['bic']:,.1f}. With the sign of "
-        "time and cost given, BIC is "
+        f"coefficients; R6, the best of R1 to R7 by BIC, {rows['R6']['bic']:,.1f}. With the sign "
+        "of time and cost given, BIC is "
         f"{rows['specify, expected signs']['bic']:,.1f} and utility rises with time or cost in "
         f"{rows['specify, expected signs']['wrong_signs']} segments (R6: "
         f"{rows['R6']['wrong_signs']}; specify without signs given: {best['wrong_signs']}).",
         f"Test figures are means over {plan.splits} splits 70/30 by person, the whole selection "
         "repeated on the 70 % of every split.",
-        *(f"{name}: {_verdict(numbers['better'][name])}" for name in FOUND),
+        *(f"{name}: {_verdict(numbers['better'][name])}" for name in RUNS),
     ]
     tables = [_comparison(rows), _texts(results)]
-    for name in FOUND:
+    for name in RUNS:
         tables += [_coefficients(name, results), _value_of_time(name, results)]
     return Section("ours", "What specify finds on the real choices", text, tables, [], numbers)
 
@@ -84,8 +82,8 @@ def _ahead(results: Results, jobs: list[Job], base: list[Job]) -> Json:
         results[a]["test_loglik"] - results[b]["test_loglik"]
         for a, b in zip(jobs, base, strict=True)
     ]
-    error = float(np.std(away, ddof=1) / np.sqrt(len(away))) if len(away) > 1 else None
-    return {"ahead": float(np.mean(away)), "ahead_error": error}
+    ahead, error = mean_and_error(away)
+    return {"ahead": ahead, "ahead_error": error}
 
 
 COLUMNS: dict[str, tuple[str, Callable[[float, float], bool]]] = {
@@ -135,7 +133,7 @@ def _comparison(rows: dict[str, Json]) -> Table:
 
 def _texts(results: Results) -> Table:
     rows: list[list[Cell]] = []
-    for name in FOUND:
+    for name in RUNS:
         for line in results[specified_job(name)]["text"].splitlines():
             rows.append([name, line.strip()])
     return Table("ours_utilities", "The specifications found", ["", "utility"], ["", ""], rows)
@@ -148,7 +146,7 @@ def _coefficients(name: str, results: Results) -> Table:
     ]
     head = ["coefficient", "estimate", "std. error (by person)", "z"]
     caption = f"Coefficients: {name} (conditional on the selection)"
-    key = "_".join(FOUND[name])
+    key = "_".join(RUNS[name])
     return Table(f"ours_coefficients_{key}", caption, head, ["", ".3f", ".3f", ".1f"], rows)
 
 
@@ -159,7 +157,7 @@ def _value_of_time(name: str, results: Results) -> Table:
     ]
     head = ["alternative", "segment", "francs an hour", "std. error"]
     caption = f"Value of time by segment: {name}"
-    key = "_".join(FOUND[name])
+    key = "_".join(RUNS[name])
     return Table(f"ours_value_of_time_{key}", caption, head, ["", "", ",.0f", ",.0f"], rows)
 
 

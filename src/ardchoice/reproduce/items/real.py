@@ -103,7 +103,7 @@ def _ranking(plan: Plan, results: Results) -> Table:
         result = results[_ranking_job(solver)]
         ours[solver] = dict(zip(result["terms"], result["lam"], strict=True))
     leading = ours[solvers[0]]
-    shown = [t for t in leading if t in theirs or leading[t] > FOUND]
+    shown = [t for t in leading if t in theirs or max(ours[s][t] for s in solvers) > FOUND]
     places = ["TRAIN", "SM", "CAR"]
     shown.sort(key=lambda t: (places.index(t.partition(":")[0]), -theirs.get(t, 0), -leading[t]))
     rows: list[list[Cell]] = [[t, theirs.get(t), *(ours[s][t] for s in solvers)] for t in shown]
@@ -125,7 +125,7 @@ def _statistics(fitted: dict[str, Json]) -> Table:
     names = ["log-likelihood", "AIC", "BIC", "ρ²", "ρ̄²"]
     head, formats = ["", "coefficients"], ["", "d"]
     for name, how in zip(names, keys.values(), strict=True):
-        head += [name, "published"]
+        head += [name, f"published {name}"]
         formats += [how, how]
     rows: list[list[Cell]] = []
     for name, f in fitted.items():
@@ -141,7 +141,7 @@ def _splits(scores: dict[str, Json]) -> Table:
         (",.1f", ",.1f", ".3f", ".3f"),
         strict=True,
     ):
-        head += [name, "published"]
+        head += [name, f"published {name}"]
         formats += [how, how]
     rows: list[list[Cell]] = [
         [name, *(v for key in SCORES for v in (s[key], _theirs(name)[key]))]
@@ -151,7 +151,7 @@ def _splits(scores: dict[str, Json]) -> Table:
 
 
 def _coefficients(fitted: Json) -> list[tuple[str, float, float, float, float, float]]:
-    """Name; estimate, published; error, published; clustered error."""
+    """Name; estimate, published; published error, ours; clustered error."""
     theirs = list(published()["R6_coefficients"]["rows"].items())
     ours = {c["name"]: c for c in fitted["coefficients"]}
     rows = []
@@ -172,7 +172,8 @@ def _coefficient_name(theirs: str, ours: Json) -> str:
 
 
 def _coefficient_table(pairs: list[tuple[str, float, float, float, float, float]]) -> Table:
-    head = ["R6", "estimate", "published", "std. error", "published", "clustered by person"]
+    head = ["R6", "estimate", "published estimate", "std. error", "published std. error"]
+    head += ["clustered by person"]
     rows: list[list[Cell]] = [
         [name, estimate, theirs, error, their_error, clustered]
         for name, estimate, theirs, their_error, error, clustered in pairs

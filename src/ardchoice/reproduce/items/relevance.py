@@ -48,9 +48,12 @@ class Agreement:
     strong, close
         Terms with a published λ above `STRONG`; those of which ours is within 30 %.
     found, on_top
-        Terms that the paper found; those of which are among as many of ours, from the top.
+        Terms that the paper found; those of which are among as many of ours, from the top. A true
+        term that the paper missed takes nobody's place.
     true, recovered
         True terms; those with λ above `FOUND` here.
+    lost, instead
+        Terms that the paper found and that are not on top here; which stand there.
     """
 
     strong: int
@@ -59,6 +62,8 @@ class Agreement:
     on_top: int
     true: int
     recovered: int
+    lost: tuple[str, ...] = ()
+    instead: tuple[str, ...] = ()
 
 
 def compare(space: str, specification: str, result: Json) -> Agreement:
@@ -67,15 +72,18 @@ def compare(space: str, specification: str, result: Json) -> Agreement:
     ours = dict(zip(result["terms"], result["lam"], strict=True))
     strong = [t for t, lam in theirs.items() if lam > STRONG]
     found = {t for t, lam in theirs.items() if lam > FOUND}
-    top = set(sorted(ours, key=lambda t: -ours[t])[: len(found)])
     true = true_terms(specification)
+    ranked = sorted((t for t in ours if t in found or t not in true), key=lambda t: -ours[t])
+    top = ranked[: len(found)]
     return Agreement(
         strong=len(strong),
         close=sum(abs(ours[t] / theirs[t] - 1) <= CLOSE for t in strong),
         found=len(found),
-        on_top=len(found & top),
+        on_top=len(found.intersection(top)),
         true=len(true),
         recovered=sum(ours[t] > FOUND for t in true),
+        lost=tuple(t for t in theirs if t in found and t not in top),
+        instead=tuple(t for t in top if t not in found),
     )
 
 
@@ -113,7 +121,7 @@ def _section(space: str, plan: Plan, results: Results) -> Section:
         solver: _total([a for draws in by_name.values() for a in draws])
         for solver, by_name in compared.items()
     }
-    tables = [_summary(space, plan, compared)]
+    tables = [_summary(space, plan, compared), _exchanged(space, compared)]
     tables += [_lambda_table(space, name, plan, results) for name in NAMES[space]]
     return Section(space, f"Relevance in the {space} space", _text(numbers), tables, [], numbers)
 
@@ -153,12 +161,10 @@ def _text(numbers: dict[str, Json]) -> list[str]:
             f"({n['recovered_share']:.0%})."
         )
     text.append(
-        "Where a term that the paper found is not on top, a near-twin took its place: nearly all "
-        "travellers have no season ticket (GA), so that CAR: CO and CAR: CO x GA, or log1p(TT) x "
-        "GA and a constant by GA, hardly differ, and the draw decides which is kept. The rules of "
-        "structure settle this (the section on what specify finds); λ alone cannot. "
-        "Newton() keeps the whole posterior covariance where the published bound keeps a diagonal: "
-        'it maximises the evidence itself. Newton("diagonal") maximises the published bound.'
+        "Near-twins (two forms of an attribute, a term and its interaction with the season ticket, "
+        "GA, which few have) can take one another's place from draw to draw; a table below says "
+        "which did. Newton() keeps the whole posterior covariance where the published bound keeps "
+        'a diagonal: it maximises the evidence itself. Newton("diagonal") maximises the bound.'
     )
     return text
 
@@ -176,6 +182,21 @@ def _summary(space: str, plan: Plan, compared: dict[str, dict[str, list[Agreemen
     return Table(f"{space}_agreement", caption, head, ["", "", *["d"] * 7], rows)
 
 
+def _exchanged(space: str, compared: dict[str, dict[str, list[Agreement]]]) -> Table:
+    """Which terms that the paper found are not on top, run by run."""
+    rows: list[list[Cell]] = [
+        [name, SOLVERS[solver], seed, ", ".join(a.lost), ", ".join(a.instead)]
+        for name in NAMES[space]
+        for solver, by_name in compared.items()
+        for seed, a in enumerate(by_name[name])
+        if a.lost
+    ]
+    head = ["specification", "solver", "draw", "found by the paper, not on top here"]
+    head += ["on top here instead"]
+    caption = f"Where the ranking differs from the published, {space} space"
+    return Table(f"{space}_exchanged", caption, head, ["", "", "d", "", ""], rows)
+
+
 def _lambda_table(space: str, name: str, plan: Plan, results: Results) -> Table:
     """Published and found terms of the first draw."""
     solvers = _solvers(plan, space)
@@ -185,7 +206,9 @@ def _lambda_table(space: str, name: str, plan: Plan, results: Results) -> Table:
         result = results[relevance_job(space, name, 0, solver)]
         ours[solver] = dict(zip(result["terms"], result["lam"], strict=True))
     leading = ours[solvers[0]]
-    shown = [t for t in leading if t in theirs or t in true or leading[t] > FOUND]
+    shown = [
+        t for t in leading if t in theirs or t in true or max(ours[s][t] for s in solvers) > FOUND
+    ]
     places = ["TRAIN", "SM", "CAR"]
     shown.sort(key=lambda t: (places.index(t.partition(":")[0]), -leading[t]))
     rows: list[list[Cell]] = []
@@ -193,11 +216,11 @@ def _lambda_table(space: str, name: str, plan: Plan, results: Results) -> Table:
     for r, term in enumerate(shown):
         rows.append([term, theirs.get(term), *(ours[s][term] for s in solvers)])
         if term in true:
-            missed = theirs.get(term, 0.0) <= FOUND
-            marks[f"{r},0"] = "missed" if missed else "true"
+            marks[f"{r},0"] = "true"
+            lambdas = [theirs.get(term, 0.0), *(ours[s][term] for s in solvers)]
+            marks |= {f"{r},{c}": "missed" for c, v in enumerate(lambdas, 1) if v <= FOUND}
     head = ["term", "published λ", *(SOLVERS[s] for s in solvers)]
-    caption = f"{name}, {space} space: λ of the first draw (bold: true; underlined: true, missed "
-    caption += "by the paper)"
+    caption = f"{name}, {space} space: λ of the first draw (bold: true; underlined: missed)"
     formats = ["", *[".3f"] * (1 + len(solvers))]
     return Table(f"{space}_{name}", caption, head, formats, rows, marks)
 
