@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 from ardchoice.reproduce.document import Cell, Section, Table
@@ -134,9 +135,13 @@ def _comparison(rows: dict[str, Json]) -> Table:
 def _texts(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for name in RUNS:
-        for line in results[specified_job(name)]["text"].splitlines():
-            rows.append([name, line.strip()])
-    return Table("ours_utilities", "The specifications found", ["", "utility"], ["", ""], rows)
+        # A utility that runs on over several lines is one row.
+        text = re.sub(r"\n\s+\+", " +", results[specified_job(name)]["text"])
+        for line in text.splitlines():
+            place, _, utility = line.partition(":")
+            rows.append([name, place.strip(), utility.strip()])
+    head = ["", "alternative", "utility"]
+    return Table("ours_utilities", "The specifications found", head, ["", "", ""], rows)
 
 
 def _coefficients(name: str, results: Results) -> Table:
