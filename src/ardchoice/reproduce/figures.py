@@ -30,6 +30,8 @@ STYLE: dict[Any, Any] = {
 }
 WINDOW = 25
 """Records that a smoothed bound averages."""
+APART = 6.0
+"""Columns between labels."""
 LABELLED = 0.02
 """Share of the largest λ from which a term is labelled; true terms always are."""
 
@@ -82,15 +84,16 @@ def lambdas(numbers: Json) -> Picture:
     figure = Picture(figsize=(6.5, 3.8), layout="constrained")
     axes = figure.subplots()
     table, at = numbers["lambda"], 0
-    true, top = set(numbers["true"]), max(table["lam"])
+    true, top, last = set(numbers["true"]), max(table["lam"]), -np.inf
     for term, count, lam in zip(table["terms"], table["columns"], table["lam"], strict=True):
         place, _, what = term.partition(": ")
         x = np.arange(at, at + count)
         axes.vlines(x, 0, lam, color=COLOURS[place], lw=1.3)
         if lam > LABELLED * top or term in true:
             label = f"{what} ●" if term in true else what
+            last = max(float(x.mean()), last + APART)  # neighbours give way to one another
             axes.text(
-                x.mean(),
+                last,
                 lam + 0.02 * top,
                 label,
                 rotation=90,

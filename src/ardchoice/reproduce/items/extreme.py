@@ -45,7 +45,7 @@ def _section(plan: Plan, results: Results) -> Section:
         *(
             f"With {TITLES[way]}: {n['true_above']} of {n['true_terms']} true terms have λ above "
             f"{FOUND}, {n['true_above_noise']} of them more than any noise; the largest λ of noise "
-            f"is {n['largest']:.4f}, rank {n['rank_of_largest']}; {n['in_play']:,} of "
+            f"is {n['largest']:.4f}{_rank(n)}; {n['in_play']:,} of "
             f"{n['terms']:,} noise columns have λ above zero."
             for way, n in numbers.items()
         ),
@@ -53,6 +53,10 @@ def _section(plan: Plan, results: Results) -> Section:
     return Section(
         "extreme", "The extreme space", text, [_table(found, true)], [], {"ways": numbers}
     )
+
+
+def _rank(numbers: Json) -> str:
+    return f", rank {numbers['rank_of_largest']}" if numbers["largest"] > 0 else ""
 
 
 def _table(found: dict[str, Json], true: frozenset[str]) -> Table:

@@ -82,7 +82,8 @@ def _section(plan: Plan, results: Results) -> Section:
     text = [
         "On S2. The authors report about 10 minutes, close to 1 hour and about 5 hours for their "
         "program on a 2.3 GHz dual-core laptop; the machines differ, so their column is for "
-        "orientation. Ours ran side by side with other fits.",
+        "orientation. Ours ran side by side with other fits and so under different loads: compare "
+        "orders of magnitude.",
     ]
     head = ["space", "solver", "published, s", "here, s", "ratio", "note"]
     formats = ["", "", ",d", ",.1f", ",.0f", ""]
