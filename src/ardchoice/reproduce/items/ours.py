@@ -72,8 +72,10 @@ def _section(plan: Plan, results: Results) -> Section:
         *(f"{name}: {_verdict(numbers['better'][name])}" for name in RUNS),
     ]
     tables = [_comparison(rows), _texts(results)]
-    for name in RUNS:
-        tables += [_coefficients(name, results), _value_of_time(name, results)]
+    for name, (space, _) in RUNS.items():
+        tables.append(_coefficients(name, results))
+        if space == "medium":  # the large one has hundreds of segments
+            tables.append(_value_of_time(name, results))
     return Section("ours", "What specify finds on the real choices", text, tables, [], numbers)
 
 
