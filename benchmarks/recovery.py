@@ -135,7 +135,7 @@ def stepwise(case: Case) -> Outcome:
     """From constants, always the term that lowers BIC most, while one does; all are refitted."""
     constraints = compile_structure(ac.Structure.none(), case.space)
     with one_thread():
-        models = make_models(case.data, case.space.terms)
+        models = Models.for_terms(case.data, case.space.terms)
         criterion = bic(models.n)
 
         def value(fitted: Fitted) -> float:
@@ -157,17 +157,10 @@ def every_column(case: Case) -> Outcome:
     return by_ridge(case, case.space.terms)
 
 
-def make_models(data: ac.ChoiceData, terms: Iterable[Term]) -> Models:
-    """Exact refits of sets of terms, on columns of unit spread."""
-    design = ac.Design(data, tuple(terms))
-    spread = design.moments(design).sd
-    return Models(data, design.encoding, np.where(spread > 0, spread, 1.0))
-
-
 def by_ridge(case: Case, terms: Iterable[Term]) -> Outcome:
     """Maximum likelihood of terms that may be collinear, held by a ridge that does not matter."""
     terms = tuple(terms)
-    models = make_models(case.data, terms)
+    models = Models.for_terms(case.data, terms)
     with one_thread():
         fitted = models.refit(frozenset(range(len(terms))))
     chance = probabilities(models.raw(fitted.beta), models.encoding, case.data)

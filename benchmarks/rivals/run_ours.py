@@ -45,7 +45,7 @@ def watch(incumbents: Incumbents, *, as_found: bool) -> None:
 def lasso(case: recovery.Case) -> None:
     """The active set of every penalty, refitted without one."""
     with one_thread():
-        models = recovery.make_models(case.data, case.space.terms)
+        models = Models.for_terms(case.data, case.space.terms)
         likelihood, groups = group_lasso.problem(case.data, case.space.terms)
         for _, beta in group_lasso.path(likelihood, groups):
             active = (groups.norms(beta) > 0) | (groups.price == 0)

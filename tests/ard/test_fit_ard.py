@@ -76,7 +76,7 @@ def test_the_table_has_what_it_promises(fit: ac.ArdFit, space: ac.SearchSpace) -
 def test_evidence_lost_is_the_evidence_without_the_term(fit: ac.ArdFit) -> None:
     from ardchoice.ard.quadratic import posterior
 
-    groups = fit._term_groups
+    groups = fit.term_groups
     frame = fit.relevance()
     for i in np.flatnonzero((fit.lam > 0) & np.isfinite(fit.lam))[:6]:
         without = fit.lam.copy()
@@ -94,7 +94,7 @@ def test_no_single_change_of_a_prior_variance_raises_the_evidence(fit: ac.ArdFit
                 continue
             changed = fit.lam.copy()
             changed[i] = value
-            there = posterior(fit.quadratic, fit._term_groups, changed).log_evidence
+            there = posterior(fit.quadratic, fit.term_groups, changed).log_evidence
             assert there <= fit.log_evidence + 1e-6
 
 

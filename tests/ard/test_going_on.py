@@ -157,7 +157,7 @@ def test_a_sample_is_exact_to_second_order_where_it_was_drawn() -> None:
     np.testing.assert_allclose(at_mean[1].curvature, at_mean[0].curvature, atol=ROUNDING * size)
     np.testing.assert_allclose(at_mean[1].b, at_mean[0].b, atol=ROUNDING * size)
     # Away from there it is nearer to all rows than the quadratic is.
-    root = np.linalg.cholesky(posterior(first.quadratic, first._term_groups, first.lam).cov)
+    root = np.linalg.cholesky(posterior(first.quadratic, first.term_groups, first.lam).cov)
     rng = np.random.default_rng(1)
     off = []
     for _ in range(20):

@@ -11,7 +11,7 @@ from ardchoice.ard.quadratic import expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums, maximise, one_thread
+from ardchoice.logit import Sums, maximise, one_thread, penalised
 
 Floats = npt.NDArray[np.float64]
 
@@ -40,14 +40,9 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None) -> float:
     groups = Groups(np.repeat(np.arange(len(kept)), counts), len(kept))
     precision = groups.precision(lam[kept])
 
-    def penalised(beta: Floats, _: int) -> Sums:
-        sums = likelihood.sums(beta)
-        return Sums(
-            sums.loglik - 0.5 * float(precision @ beta**2),
-            sums.gradient - precision * beta,
-            sums.curvature + np.diag(precision),
-        )
+    def target(beta: Floats, _: int) -> Sums:
+        return penalised(likelihood.sums(beta), beta, precision)
 
     with one_thread():
-        mode = maximise(penalised, np.zeros(len(columns))).beta
+        mode = maximise(target, np.zeros(len(columns))).beta
         return posterior(expand(likelihood.sums(mode), mode), groups, lam[kept]).log_evidence

@@ -9,7 +9,7 @@ import numpy.typing as npt
 
 from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.quadratic import Posterior, Quadratic, expand
+from ardchoice.ard.quadratic import Posterior, Quadratic, deviations, expand
 from ardchoice.ard.standard import Spread, Standard, Turn, turn
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design, Encoding
@@ -131,9 +131,8 @@ def draw_memory(memory: Memory, post: Posterior, share: float, rng: np.random.Ge
 
 def _draws(post: Posterior, rng: np.random.Generator) -> Floats:
     """Deviations of the coefficients from their mean; shape (DRAWS, D)."""
-    root = np.linalg.cholesky(post.cov)
     out = np.zeros((DRAWS, len(post.mean)))
-    out[:, post.columns] = rng.standard_normal((DRAWS, len(root))) @ root.T
+    out[:, post.columns] = deviations(post, DRAWS, rng)
     return out
 
 

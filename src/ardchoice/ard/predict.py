@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.quadratic import Posterior, posterior
+from ardchoice.ard.quadratic import Posterior, deviations, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
@@ -38,10 +37,8 @@ def posterior_probabilities(
     """
     lam = np.where(fit.lam > above, fit.lam, 0.0)
     kept = np.flatnonzero(lam > 0)
-    counts = [t.n_columns for t in fit.encoding.terms]
-    groups = Groups(np.repeat(np.arange(len(counts)), counts), len(counts))
     with one_thread():
-        post = posterior(fit.quadratic, groups, lam)
+        post = posterior(fit.quadratic, fit.term_groups, lam)
         betas = _coefficients(post, draws, seed)
         some = LogitLikelihood(Design(data, fit.encoding), fit.centre, fit.scale).restrict(
             kept.tolist()
@@ -61,6 +58,5 @@ def _coefficients(post: Posterior, draws: int, seed: int) -> Floats:
     mean = post.mean[post.columns]
     if not draws:
         return mean[None]
-    z = np.random.default_rng(seed).standard_normal((max(draws // 2, 1), len(mean)))
-    away = z @ np.linalg.cholesky(post.cov).T
+    away = deviations(post, max(draws // 2, 1), np.random.default_rng(seed))
     return np.concatenate([mean + away, mean - away])

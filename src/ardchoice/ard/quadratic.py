@@ -146,6 +146,12 @@ def posterior(quadratic: Quadratic, groups: Groups, lam: Floats) -> Posterior:
     return Posterior(columns, mean, cov, evidence)
 
 
+def deviations(post: Posterior, count: int, rng: np.random.Generator) -> Floats:
+    """Draws from N(0, Σ): moves of the columns in play away from their mean; shape (count, A)."""
+    root = np.linalg.cholesky(post.cov)
+    return np.asarray(rng.standard_normal((count, len(root))) @ root.T)
+
+
 @dataclass(frozen=True, eq=False)
 class Leverage:
     """What the data say of every group beyond the rest: rotated precision s and gradient q.

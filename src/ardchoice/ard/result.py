@@ -134,17 +134,18 @@ class ArdFit:
             rows=(*(() if before is None else before.rows), self.data),
         )
         with one_thread():
-            post = posterior(self.quadratic, self._term_groups, self.lam)
+            post = posterior(self.quadratic, self.term_groups, self.lam)
             return draw_memory(whole, post, share, np.random.default_rng(seed))
 
     @cached_property
-    def _term_groups(self) -> Groups:
+    def term_groups(self) -> Groups:
+        """The columns of every term together."""
         counts = [t.n_columns for t in self.encoding.terms]
         return Groups(np.repeat(np.arange(len(counts)), counts), len(counts))
 
     def relevance(self) -> pd.DataFrame:
         """A row per term in the order of the space; `table` sorts it."""
-        groups = self._term_groups
+        groups = self.term_groups
         with one_thread():
             post = posterior(self.quadratic, groups, self.lam)
             lever = leverage(self.quadratic, groups, self.lam, post)

@@ -6,6 +6,7 @@ from ardchoice.logit.likelihood import (
     choice_probabilities,
     evaluate,
     evaluate_at,
+    penalised,
     scores,
     utilities,
 )
@@ -23,6 +24,7 @@ __all__ = [
     "maximise",
     "one_pass",
     "one_thread",
+    "penalised",
     "scores",
     "utilities",
 ]

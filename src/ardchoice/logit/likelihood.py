@@ -125,6 +125,23 @@ def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
     return Sums(loglik, gradient, _curvature(chance.p, block))
 
 
+def penalised(sums: Sums, beta: Floats, precision: Floats) -> Sums:
+    """The same with a Gaussian prior: ℓ - ½ Σ precision β², its gradient and curvature.
+
+    Parameters
+    ----------
+    sums
+        With gradient and curvature, at `beta`.
+    beta, precision
+        Shape (K,) each.
+    """
+    return Sums(
+        sums.loglik - 0.5 * float(precision @ beta**2),
+        sums.gradient - precision * beta,
+        sums.curvature + np.diag(precision),
+    )
+
+
 def scores(beta: Floats, block: Block) -> Floats:
     """The gradient of every situation's own log-likelihood, weights included; shape (D, B)."""
     p = choice_probabilities(utilities(beta, block), block.available).p

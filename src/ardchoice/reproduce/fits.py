@@ -19,7 +19,6 @@ from ardchoice.ard.fit import LINE, Solver
 from ardchoice.ard.predict import posterior_probabilities
 from ardchoice.data import ChoiceData
 from ardchoice.data.datasets import NOISE, swissmetro_choices, swissmetro_specification
-from ardchoice.design.encoding import learn_encoding
 from ardchoice.errors import ArdchoiceWarning
 from ardchoice.logit import one_thread
 from ardchoice.mnl import MnlResult, fit_mnl, simulate_choices
@@ -166,12 +165,9 @@ def _by_ridge(data: ChoiceData, other: ChoiceData, terms: Sequence[Term]) -> Flo
     With every column in, some cannot be told apart, and some estimates would be infinite.
     """
     with one_thread():
-        encoding = learn_encoding(data, terms)
-        models = Models(data, encoding, np.ones(encoding.n_columns))
-        scale = models.likelihood.design.moments(models.likelihood.blocks).sd
-        models = Models(data, encoding, np.where(scale > 0, scale, 1.0))
+        models = Models.for_terms(data, terms)
         fitted = models.refit(frozenset(range(len(terms))))
-        return probabilities(models.raw(fitted.beta), encoding, other)
+        return probabilities(models.raw(fitted.beta), models.encoding, other)
 
 
 def _score(data: ChoiceData, p: Floats) -> Json:
@@ -239,8 +235,6 @@ def _split_scores(result: MnlResult, left_out: ChoiceData) -> Json:
 def _statistics(result: MnlResult, data: ChoiceData) -> Json:
     frame = result.to_frame("classical")
     clustered = result.to_frame("cluster")
-    signs = SignRules(SIGNS, result.encoding, data)
-    terms = range(len(result.specification.terms))
     return {
         "k": result.n_parameters,
         "loglik": result.loglik,
@@ -248,7 +242,7 @@ def _statistics(result: MnlResult, data: ChoiceData) -> Json:
         "bic": result.bic,
         "rho2": result.rho2,
         "rho2_bar": result.rho2_bar,
-        "wrong_signs": signs.count(terms, result.coefficients),
+        "wrong_signs": wrong_signs(result, data),
         "coefficients": [
             {
                 "name": name,
@@ -260,6 +254,12 @@ def _statistics(result: MnlResult, data: ChoiceData) -> Json:
             for i, name in enumerate(result.names)
         ],
     }
+
+
+def wrong_signs(result: MnlResult, data: ChoiceData) -> int:
+    """Segments in which utility rises with time or cost."""
+    signs = SignRules(SIGNS, result.encoding, data)
+    return signs.count(range(len(result.specification.terms)), result.coefficients)
 
 
 def _value_of_time(result: MnlResult) -> list[Json]:

@@ -73,7 +73,7 @@ def reproduce(
     sections = [
         item.section(plan, Results(done))
         for name, item in ITEMS.items()
-        if (not only or name in only or jobs[name]) and all(j.key in done for j in jobs[name])
+        if all(job.key in done for job in jobs[name])
     ]
     spent = sum(float(result["job_seconds"]) for result in done.values())
     results = {
@@ -134,34 +134,33 @@ def verdicts(sections: Sequence[Section]) -> list[str]:
         n = numbers["real"]
         off = ", ".join(f"{name} by {away:+,.1f}" for name, away in n["baselines"].items())
         out.append(
-            "Agrees: the log-likelihoods of R1 to R7 on the real choices (within "
-            f"{n['largest_loglik_difference']:.4f}) and the coefficients of R6. The two "
-            f"specifications of the literature differ in log-likelihood, {off}, where they are not "
-            "published in full."
+            "The real choices: log-likelihoods of R1 to R7 differ from the published by at most "
+            f"{n['largest_loglik_difference']:.4f}, coefficients of R6 by at most "
+            f"{n['largest_coefficient_difference']:.4f}; log-likelihoods of the two specifications "
+            f"of the literature, not all of which is published, {off}."
         )
     for space in ("medium", "large"):
         if "paper" in numbers.get(space, {}):
             n = numbers[space]["paper"]
             out.append(
-                f"Agrees in size, {space} space: with Dsvi.paper(), {n['close']} of {n['strong']} "
+                f"Relevance, {space} space: with Dsvi.paper(), {n['close']} of {n['strong']} "
                 f"strong λ are within 30 % of the published ({n['close_share']:.0%}), and "
                 f"{n['on_top']} of the {n['found']} terms that the paper found are on top. "
-                "Differs: other terms stand where the rest should be (listed below); the choices "
-                "were drawn anew, and near-twins change places from draw to draw."
+                "Which other terms stand there is listed below; the choices were drawn anew, and "
+                "near-twins change places from draw to draw."
             )
     if "heldout" in numbers:
         n = numbers["heldout"]
         worst = max(n[by]["largest_gap"]["ard mean"] for by in ("person", "situation"))
         out.append(
-            "Better: choices left out are predicted by ARD within "
-            f"{worst:.2%} of the log-likelihood of the true terms at worst, published "
-            f"{n['published_largest_gap']:.1%}."
+            "Choices left out: the log-likelihood of ARD is off that of the true terms by at most "
+            f"{worst:.2%}, published {n['published_largest_gap']:.1%}."
         )
     if "ours" in numbers:
         rows = numbers["ours"]["rows"]
         out.append(
-            f"Better: BIC of {rows['specify']['bic']:,.1f} on the real choices, published "
-            f"{rows['R6']['bic']:,.1f} (R6)."
+            f"What specify finds on the real choices has a BIC of {rows['specify']['bic']:,.1f}, "
+            f"R6 {rows['R6']['bic']:,.1f}."
         )
     return out
 

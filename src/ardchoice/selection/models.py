@@ -15,10 +15,11 @@ from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design, Encoding
 from ardchoice.design.design import BLOCK_BYTES
-from ardchoice.logit import Block, Part, Sums, maximise, one_pass
+from ardchoice.logit import Block, Part, Sums, maximise, one_pass, penalised
 from ardchoice.logit.newton import newton_step
 from ardchoice.selection.constraints import Chosen
 from ardchoice.selection.surrogate import columns_of
+from ardchoice.space import Term
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.intp]
@@ -85,6 +86,13 @@ class Models:
         """For the candidates of a relevance fit."""
         return cls(fit.data, fit.encoding, fit.scale)
 
+    @classmethod
+    def for_terms(cls, data: ChoiceData, terms: Iterable[Term]) -> Models:
+        """For terms that are learned from the data, on columns of unit spread."""
+        design = Design(data, tuple(terms))
+        spread = design.moments(design).sd
+        return cls(data, design.encoding, np.where(spread > 0, spread, 1.0))
+
     @property
     def n(self) -> int:
         """Choice situations."""
@@ -123,20 +131,15 @@ class Models:
         begin = np.zeros(len(columns)) if start is None else start[columns]
         first = None
 
-        def penalised(beta: Floats, _: int) -> Sums:
-            sums = one_pass(beta, blocks)
-            return Sums(
-                sums.loglik - 0.5 * float(ridge @ beta**2),
-                sums.gradient - ridge * beta,
-                sums.curvature + np.diag(ridge),
-            )
+        def target(beta: Floats, _: int) -> Sums:
+            return penalised(one_pass(beta, blocks), beta, ridge)
 
         if start is not None:
-            first = penalised(begin, 2)
+            first = target(begin, 2)
             # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
             if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
                 begin, first = np.zeros(len(columns)), None
-        fit = maximise(penalised, begin, first=first, tolerance=CLOSE, wanted=wanted)
+        fit = maximise(target, begin, first=first, tolerance=CLOSE, wanted=wanted)
         out[columns] = fit.beta
         # What the last step gains is not in the log-likelihood of where it was measured.
         loglik = fit.loglik + fit.decrement + 0.5 * float(ridge @ fit.beta**2)
