@@ -24,6 +24,7 @@ from ardchoice.data.recode import (
     label,
     recode,
 )
+from ardchoice.data.source import Source
 from ardchoice.data.tables import Series, Table
 from ardchoice.errors import (
     ArdchoiceError,
@@ -37,11 +38,11 @@ from ardchoice.errors import (
 Covariates = Sequence[str] | Mapping[str, str | Role]
 
 
-def finish(draft: Draft, *, drop_invalid: bool) -> ChoiceData:
+def finish(draft: Draft, source: Source) -> ChoiceData:
     """Check a draft; raise every error together, or leave the rows out when told to."""
     problems = check(draft)
     errors = [p for p in problems if p.severity == "error"]
-    if errors and drop_invalid and all(p.rows for p in errors):
+    if errors and source.drop_invalid and all(p.rows for p in errors):
         bad = np.unique(np.concatenate([np.array(p.rows, dtype=np.intp) for p in errors]))
         if len(bad) < draft.available.shape[1]:
             draft = _leave_out(draft, bad, sorted({p.code for p in errors}))
@@ -62,6 +63,7 @@ def finish(draft: Draft, *, drop_invalid: bool) -> ChoiceData:
         weight=draft.weight,
         situation=draft.situation,
         warnings=tuple(problems),
+        source=source,
     )
 
 
@@ -168,6 +170,12 @@ def as_role(value: object, name: str) -> Role | None:
         f"{name}: expected a column name, Numeric(...), Categorical(...) or Cut(...), "
         f"got {type(value).__name__}."
     )
+
+
+def said_roles(values: Mapping[str, object]) -> dict[str, Role]:
+    """Name -> role, for those whose role was said."""
+    roles = {name: as_role(value, name) for name, value in values.items()}
+    return {name: role for name, role in roles.items() if role is not None}
 
 
 def column_of(value: object, name: str) -> object:

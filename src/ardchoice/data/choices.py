@@ -12,6 +12,7 @@ import pandas as pd
 
 from ardchoice.data.overview import describe
 from ardchoice.data.recode import Recoding
+from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
 
 Unit = Literal["person", "situation"]
@@ -98,6 +99,8 @@ class ChoiceData:
         Shape (N,), the row number (wide) or the id (long) each situation had in its table.
     warnings
         What the checks found that does not stand in the way.
+    source
+        Where it was read from and how; None for data made otherwise.
     """
 
     alternatives: tuple[str, ...]
@@ -109,6 +112,7 @@ class ChoiceData:
     weight: npt.NDArray[np.float64] | None
     situation: npt.NDArray[Any]
     warnings: tuple[Problem, ...] = ()
+    source: Source | None = None
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]

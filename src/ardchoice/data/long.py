@@ -22,6 +22,7 @@ from ardchoice.data.assemble import (
     read_people,
     refusals,
     refuse_clashes,
+    said_roles,
 )
 from ardchoice.data.checks import LEAVE_OUT, Draft, Place, rows_text
 from ardchoice.data.choices import Attribute, ChoiceData
@@ -36,6 +37,7 @@ from ardchoice.data.recode import (
     mostly_numbers,
     recode,
 )
+from ardchoice.data.source import Source
 from ardchoice.data.tables import Series, Table, open_table
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
@@ -47,9 +49,15 @@ class _Layout:
     situation: npt.NDArray[np.intp]
     alternative: npt.NDArray[np.intp]
     names: npt.NDArray[Any]
-    alternatives: tuple[str, ...]
+    codes: dict[str, str]
+    """Name of every alternative -> label of its code."""
     first: npt.NDArray[np.intp]
     """The first long row of every situation; shape (N,)."""
+
+    @property
+    def alternatives(self) -> tuple[str, ...]:
+        """The names, in order."""
+        return tuple(self.codes)
 
     @property
     def place(self) -> Place:
@@ -170,7 +178,28 @@ def read_long(
         learning=like is None,
         found=tuple(found),
     )
-    return finish(draft, drop_invalid=drop_invalid)
+    names = layout.alternatives
+    return finish(
+        draft,
+        Source(
+            layout="long",
+            path=source.path,
+            text=source.text,
+            alternatives=layout.codes,
+            attributes={
+                name: {alt: columns[name, alt] for alt in map(names.__getitem__, a.alternatives)}
+                for name, a in read_attributes.items()
+            },
+            covariates=people.columns,
+            roles=said_roles({**how, **roles}),
+            choice=chosen,
+            situation=situation,
+            alternative=alternative,
+            person=person,
+            weight=weight,
+            drop_invalid=drop_invalid,
+        ),
+    )
 
 
 def _layout(
@@ -210,9 +239,8 @@ def _layout(
         rows = np.unique(layout.situation[twice])
         where = rows_text(rows, layout.names, "situation")
         one = twice[0]
-        example = (
-            f"{layout.names[layout.situation[one]]} has {names[layout.alternative[one]]!r} twice"
-        )
+        where_twice, which_twice = layout.situation[one], layout.alternative[one]
+        example = f"{layout.names[where_twice]} has {layout.alternatives[which_twice]!r} twice"
         found.append(
             Problem(
                 "error",
@@ -238,8 +266,8 @@ def _alternatives(
     raw: npt.NDArray[np.intp],
     labels: list[str],
     wanted: Mapping[str, object] | Sequence[object] | None,
-) -> tuple[tuple[str, ...], npt.NDArray[np.intp]]:
-    """Names in order, and the position of every label of the column among them."""
+) -> tuple[dict[str, str], npt.NDArray[np.intp]]:
+    """Name -> label of its code, and the position of every label of the column among the names."""
     if wanted is None and len(labels) < 2:
         raise ArdchoiceError(f"Column {column!r} names one alternative only; a choice needs two.")
     codes = alternative_codes(labels if wanted is None else wanted)
@@ -259,7 +287,7 @@ def _alternatives(
                 )
             ]
         )
-    return tuple(codes), lookup
+    return codes, lookup
 
 
 def _attribute(

@@ -52,11 +52,32 @@ class Series:
 
 
 @dataclass(frozen=True)
+class TextFormat:
+    """How a text table is written; `beyond` tells how many more cells rows have than the header."""
+
+    encoding: str
+    separator: str
+    decimal: str
+    beyond: int = 0
+
+
+@dataclass(frozen=True)
 class Table:
-    """A rectangular table that hands out its columns one at a time."""
+    """A rectangular table that hands out its columns one at a time.
+
+    Attributes
+    ----------
+    frame
+    name
+        As messages call it.
+    path, text
+        Of a file, absolute, and how its text is written; None for data frames.
+    """
 
     frame: nw.DataFrame[Any]
     name: str
+    path: str | None = None
+    text: TextFormat | None = None
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -114,16 +135,17 @@ def _declared_order(series: nw.Series[Any]) -> tuple[object, ...] | None:
 
 def open_table(source: object) -> Table:
     """A path (CSV, TSV, Parquet) or any data frame that narwhals knows, as a `Table`."""
-    name = "the table"
+    name, where, style = "the table", None, None
     if isinstance(source, str | Path):
         path = Path(source)
-        name = f"'{path.name}'"
+        name, where = f"'{path.name}'", str(path.absolute())
         _must_exist(path)
-        source = _read_parquet(path) if _is_parquet(path) else _read_text(path)
+        style = None if _is_parquet(path) else sniff(path)
+        source = _read_parquet(path) if style is None else _read_text(path, style)
     if isinstance(source, pd.DataFrame) and not all(isinstance(c, str) for c in source.columns):
         source = source.set_axis([str(c) for c in source.columns], axis=1)
     try:
-        return Table(nw.from_native(source, eager_only=True), name)
+        return Table(nw.from_native(source, eager_only=True), name, where, style)
     except TypeError as error:
         raise ArdchoiceError(
             f"A table is a path (CSV, TSV, Parquet) or a data frame (pandas, polars, pyarrow), "
@@ -174,18 +196,7 @@ def _must_exist(path: Path) -> None:
     raise ArdchoiceError(f"There is no file '{path}'. {hint}")
 
 
-@dataclass(frozen=True)
-class TextFormat:
-    """How a text table is written; `beyond` tells how many more cells rows have than the header."""
-
-    encoding: str
-    separator: str
-    decimal: str
-    beyond: int = 0
-
-
-def _read_text(path: Path) -> pd.DataFrame:
-    style = sniff(path)
+def _read_text(path: Path, style: TextFormat) -> pd.DataFrame:
     how: dict[str, Any] = {
         "sep": r"\s+" if style.separator == " " else style.separator,
         "encoding": style.encoding,

@@ -21,6 +21,7 @@ from ardchoice.data.assemble import (
     read_people,
     refusals,
     refuse_clashes,
+    said_roles,
 )
 from ardchoice.data.checks import AVAILABILITY, LEAVE_OUT, Draft, Place
 from ardchoice.data.choices import Attribute, ChoiceData
@@ -35,6 +36,7 @@ from ardchoice.data.recode import (
     mostly_numbers,
     recode,
 )
+from ardchoice.data.source import Source
 from ardchoice.data.tables import Series, Table, open_table
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean, first_few
 
@@ -130,7 +132,27 @@ def read_wide(
         learning=like is None,
         found=tuple(found),
     )
-    return finish(draft, drop_invalid=drop_invalid)
+    return finish(
+        draft,
+        Source(
+            layout="wide",
+            path=source.path,
+            text=source.text,
+            alternatives=codes,
+            attributes={n: _by_alternative(columns, n) for n in read_attributes},
+            covariates=people.columns,
+            roles=said_roles({**attributes, **roles}),
+            choice=choice,
+            availability=_by_alternative(columns, AVAILABILITY),
+            person=person,
+            weight=weight,
+            drop_invalid=drop_invalid,
+        ),
+    )
+
+
+def _by_alternative(columns: Mapping[tuple[str, str], str], what: str) -> dict[str, str]:
+    return {alt: column for (name, alt), column in columns.items() if name == what and alt}
 
 
 def _columns(

@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
-from ardchoice.reproduce.jobs import beside
+from ardchoice.files import beside
 
 Json = dict[str, Any]
 

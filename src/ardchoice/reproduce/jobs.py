@@ -5,11 +5,9 @@ from __future__ import annotations
 import hashlib
 import json
 import multiprocessing
-import os
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from importlib import import_module
 from importlib.metadata import version
@@ -18,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from ardchoice.errors import ArdchoiceError
+from ardchoice.files import write
 
 Json = dict[str, Any]
 POLL = 0.5
@@ -104,26 +103,6 @@ class Kept:
         """Keep a result."""
         kept = {"stamp": self.stamp, "settings": job.settings, "result": result}
         write(self.folder / f"{job.key}.json", json.dumps(kept))
-
-
-def write(path: Path, text: str) -> None:
-    """Write a file whole or not at all."""
-    with beside(path) as new:
-        new.write_text(text, encoding="utf-8")
-
-
-@contextmanager
-def beside(path: Path) -> Iterator[Path]:
-    """A file beside another that takes its place once it is whole."""
-    new = path.with_name(f".{os.getpid()}.{path.name}")
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        yield new
-        new.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            new.unlink(missing_ok=True)
-        raise ArdchoiceError(f"Cannot write {path}: {error.strerror}.") from None
 
 
 def perform(call: str, settings: Json) -> Json:

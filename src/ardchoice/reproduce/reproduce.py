@@ -12,10 +12,11 @@ from pathlib import Path
 from typing import Any
 
 from ardchoice.errors import ArdchoiceError, did_you_mean
+from ardchoice.files import write
 from ardchoice.reproduce.document import Section, to_html, to_markdown
 from ardchoice.reproduce.figures import draw_figure
 from ardchoice.reproduce.items import ITEMS
-from ardchoice.reproduce.jobs import JobsStep, Kept, code_stamp, run_jobs, write
+from ardchoice.reproduce.jobs import JobsStep, Kept, code_stamp, run_jobs
 from ardchoice.reproduce.plan import FULL, QUICK, Results
 from ardchoice.reproduce.published import published
 
