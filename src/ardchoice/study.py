@@ -5,10 +5,9 @@ from __future__ import annotations
 import sys
 import time
 import warnings
-from dataclasses import dataclass, field, replace
-from importlib.metadata import version
+from dataclasses import replace
 
-from ardchoice.ard import ArdFit, Newton, fit_ard
+from ardchoice.ard import Newton, fit_ard
 from ardchoice.ard.fit import Solver
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
@@ -20,6 +19,7 @@ from ardchoice.errors import (
     SeparationError,
 )
 from ardchoice.mnl import MnlResult, fit_mnl
+from ardchoice.record import StudyRecord
 from ardchoice.report import summarise_study
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
@@ -30,45 +30,8 @@ from ardchoice.selection.signs import check_signs
 from ardchoice.space import SearchSpace, Specification
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class Study:
-    """Everything from one run.
-
-    Attributes
-    ----------
-    data
-        All choices.
-    space
-        What could matter.
-    fit
-        How relevant each candidate is.
-    specification
-        What was kept, and why.
-    result
-        The specification estimated: on all data, or with `honest` on the persons that did not
-        choose it.
-    selection_result
-        With `honest`, the same estimated on the persons that chose it; None otherwise.
-    structure, rule, honest, seed
-        Settings.
-    notes
-        What to know of the estimates, a sentence each.
-    seconds, version
-    """
-
-    data: ChoiceData
-    space: SearchSpace
-    fit: ArdFit
-    specification: Specification
-    result: MnlResult
-    selection_result: MnlResult | None
-    structure: Structure | None
-    rule: Rule
-    honest: bool
-    seed: int
-    seconds: float
-    notes: tuple[str, ...] = ()
-    version: str = field(default_factory=lambda: version("ardchoice"))
+class Study(StudyRecord):
+    """Everything from one run; see `StudyRecord` for what it holds."""
 
     def explain(self) -> str:
         """Why every candidate was kept or dropped, in 80 columns."""
