@@ -8,6 +8,7 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.progress import Event
 from selection.selection_support import made, obeys, read, table, usual
 
 WIDTH = 80
@@ -246,12 +247,21 @@ def test_progress_goes_to_standard_error_only(
     ac.specify(data, space, progress=True)
     out, err = capsys.readouterr()
     assert out == ""
-    assert "relevance: pass 1," in err
-    assert "search: round 1," in err
-    # One line, written over, and gone at the end.
-    assert "\n" not in err
-    assert max(map(len, err.split("\r"))) <= WIDTH
-    assert err.split("\r")[-2].strip() == ""
+    said = [line.split()[2] for line in err.splitlines()]
+    assert list(dict.fromkeys(said)) == ["relevance", "search", "estimate"]
+    assert max(map(len, err.splitlines())) <= WIDTH
+
+
+def test_progress_can_be_listened_to(data: ac.ChoiceData, space: ac.SearchSpace) -> None:
+    heard: list[Event] = []
+    study = ac.specify(data, space, progress=heard.append)
+    assert sum(e.phase == "relevance" for e in heard) == len(study.fit.trace)
+    last = {e.phase: e for e in heard}
+    assert last["relevance"].values["evidence"] == study.fit.trace[-1].objective
+    assert last["search"].values["terms"] == len(study.specification)
+    assert all(e.seconds_left is None for e in heard if e.phase != "estimate")
+    with pytest.raises(ac.ArdchoiceError, match="not 'loudly'"):
+        ac.specify(data, space, progress="loudly")  # type: ignore[arg-type]
 
 
 def test_without_progress_nothing_is_written(

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import sys
 import time
 import warnings
 from dataclasses import replace
 
 from ardchoice.ard import Newton, fit_ard
 from ardchoice.ard.fit import Solver
-from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
 from ardchoice.errors import (
@@ -19,13 +17,13 @@ from ardchoice.errors import (
     SeparationError,
 )
 from ardchoice.mnl import MnlResult, fit_mnl
+from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
 from ardchoice.record import StudyRecord
 from ardchoice.report import summarise_study
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.path import Path, selection_path
 from ardchoice.selection.rules import Bic, HeldOut, Rule, must_be_rule
-from ardchoice.selection.search import SearchStep
 from ardchoice.selection.signs import check_signs
 from ardchoice.space import SearchSpace, Specification
 
@@ -72,7 +70,7 @@ def specify(
     solver: Solver | None = None,
     honest: bool = False,
     seed: int = 0,
-    progress: bool = False,
+    progress: Progress = False,
 ) -> Study:
     """Find the specification that the data support, and estimate it.
 
@@ -94,7 +92,8 @@ def specify(
     seed
         Of whatever is drawn: halves, folds.
     progress
-        Whether to tell on standard error how far it is.
+        True to show on standard error, or in a notebook, how far it is; or a function that is
+        called with every `ardchoice.progress.Event`.
 
     Returns
     -------
@@ -102,17 +101,19 @@ def specify(
     """
     started = time.perf_counter()
     _check(data, space, structure)
-    rule, tell = Ebic() if rule is None else rule, _Teller(progress)
+    rule, solver = Ebic() if rule is None else rule, solver or Newton()
     must_be_rule(rule)
     if isinstance(rule, HeldOut) and not rule.seed:
         rule = replace(rule, seed=seed)
     # How relevant is every candidate? Which of them make the specification? What are its estimates?
     estimated_on, selected_on = data.split(0.5, seed=seed) if honest else (data, data)
-    fit = fit_ard(selected_on, space, solver=solver or Newton(), progress=tell.relevance)
-    specification = select(fit, rule, structure=structure, progress=tell.search)
-    result, notes = _estimate(estimated_on, specification, honest)
-    selection_result = _estimate(selected_on, specification, honest)[0] if honest else None
-    tell.done()
+    with listening_to(progress) as listener:
+        fit = fit_ard(selected_on, space, solver=solver, progress=tell_relevance(listener, solver))
+        specification = select(fit, rule, structure=structure, progress=tell_search(listener))
+        tell = Telling("estimate", listener)
+        result, notes = _estimate(estimated_on, specification, honest)
+        selection_result = _estimate(selected_on, specification, honest)[0] if honest else None
+        tell(1, 1, f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}")
     return Study(
         data=data,
         space=space,
@@ -160,27 +161,3 @@ def _estimate(
             f"The persons left for estimating cannot tell all coefficients apart. {error} Pool "
             "rare levels when reading, or divide the persons differently with another seed."
         ) from None
-
-
-class _Teller:
-    """Progress on standard error, one line that is written over."""
-
-    def __init__(self, wanted: bool) -> None:
-        self.relevance = self._relevance if wanted else None
-        self.search = self._search if wanted else None
-        self.wanted = wanted
-
-    def _relevance(self, step: Step) -> None:
-        self._line(f"relevance: pass {step.iteration}, {step.active} terms in play")
-
-    def _search(self, step: SearchStep) -> None:
-        self._line(f"search: round {step.round}, {step.terms} terms, {step.criterion:,.1f}")
-
-    def _line(self, text: str) -> None:
-        print(f"\r{text:<79}", end="", file=sys.stderr, flush=True)
-
-    def done(self) -> None:
-        """End the line."""
-        if self.wanted:
-            self._line("")
-            print("\r", end="", file=sys.stderr, flush=True)
