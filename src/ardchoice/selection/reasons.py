@@ -37,10 +37,13 @@ def explain_search(problem: Problem, found: Found) -> Specification:
     without = _best_without(problem, found, around, tried)
     name = problem.criterion.name
     value = found.score[1] - problem.constraints.cost(best)
-    reasons, rivals = {}, {}
+    reasons, rivals, margins = {}, {}, {}
     for t, term in enumerate(terms):
+        lost, rival = without.get(t, (None, None))
+        other = lost if t in best else with_term.get(t)
+        if other is not None:
+            margins[term] = _plain(problem, other.chosen, other.score) - value
         if t in best:
-            lost, rival = without.get(t, (None, None))
             reasons[term] = _why_kept(problem, t, lost, value, name, found.score[0])
             if rival is not None:
                 rivals[term] = _rival(problem, best, rival, value)
@@ -57,6 +60,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
         reasons=reasons,
         near_ties=tuple(ties),
         rivals=rivals,
+        margins=margins,
         notes=tuple(_notes(problem, found, around)),
         criterion=value,
         measure=name,

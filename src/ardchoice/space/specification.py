@@ -58,6 +58,9 @@ class Specification:
         What a reader should know of the selection, a sentence each.
     criterion, measure
         Value and name of the criterion that selected; None and empty without one.
+    margins
+        Candidate -> by how much the criterion would rise without it (kept) or with it (dropped),
+        each in the best way near by; those that a search had no choice about are missing.
     """
 
     terms: tuple[Term, ...]
@@ -67,6 +70,7 @@ class Specification:
     notes: tuple[str, ...] = field(default=(), compare=False)
     criterion: float | None = field(default=None, compare=False)
     measure: str = field(default="", compare=False)
+    margins: Mapping[Term, float] = field(default_factory=dict, compare=False)
 
     def __post_init__(self) -> None:
         seen: dict[object, Term] = {}

@@ -1,0 +1,97 @@
+"""Calibration: whether what was given a probability of 0.3 happens three times in ten."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.intp]
+
+CLASSES = 10
+FEWEST = 20
+"""Situations that a class should have at least."""
+MOST_ALTERNATIVES = 8
+"""With more alternatives they are looked at together."""
+EVERY = "all alternatives"
+LEVEL = 0.95
+TINY = 1e-12
+
+
+def calibration(
+    alternatives: tuple[str, ...],
+    p: Floats,
+    available: npt.NDArray[np.bool_],
+    choice: Ints,
+    weights: Floats,
+    person: Ints | None,
+) -> pd.DataFrame:
+    """Predicted and observed shares in classes of (nearly) equal size.
+
+    Parameters
+    ----------
+    alternatives
+        J names.
+    p, available
+        Probabilities, and where they mean anything; shape (J, N) each.
+    choice, weights
+        Shape (N,) each.
+    person
+        Who chose, shape (N,): answers of one person are not independent, so intervals widen; None
+        where each row is a person.
+
+    Returns
+    -------
+    DataFrame
+        alternative, predicted (mean), observed (share), n, low, high (Wilson interval at the
+        number of independent answers that says as much).
+    """
+    chosen = np.arange(len(alternatives))[:, None] == choice
+    rows = []
+    if len(alternatives) > MOST_ALTERNATIVES:
+        where, n = np.nonzero(available)
+        who = n if person is None else person[n]
+        rows += _classes(EVERY, p[where, n], chosen[where, n], weights[n], who)
+    else:
+        everyone = np.arange(len(choice)) if person is None else person
+        for j, name in enumerate(alternatives):
+            here = available[j]
+            rows += _classes(name, p[j, here], chosen[j, here], weights[here], everyone[here])
+    names = ["alternative", "predicted", "observed", "n", "low", "high"]
+    return pd.DataFrame(rows, columns=names)
+
+
+def _classes(
+    name: str, p: Floats, hit: npt.NDArray[np.bool_], weights: Floats, person: Ints
+) -> list[list[object]]:
+    order = np.argsort(p, kind="stable")
+    count = int(np.clip(len(p) // FEWEST, 1, CLASSES))
+    rows: list[list[object]] = []
+    for inside in np.array_split(order, count):
+        w = weights[inside]
+        if not w.sum():
+            continue
+        predicted = float(w @ p[inside] / w.sum())
+        observed = float(w @ hit[inside] / w.sum())
+        low, high = interval(observed, hit[inside], w, person[inside])
+        rows.append([name, predicted, observed, len(inside), low, high])
+    return rows
+
+
+def interval(
+    share: float, hit: npt.NDArray[np.bool_], weights: Floats, person: Ints
+) -> tuple[float, float]:
+    """Wilson's interval of a share, with as many answers as the persons' sums are worth."""
+    off = weights * (hit - share)
+    by_person = np.bincount(np.unique(person, return_inverse=True)[1], off)
+    variance = float(by_person @ by_person) / float(weights.sum()) ** 2
+    plain = share * (1 - share)
+    n = float(weights.sum()) ** 2 / float(weights @ weights)
+    if variance > TINY and plain > TINY:
+        n = min(n, plain / variance)
+    z = float(stats.norm.ppf(0.5 + LEVEL / 2))
+    middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
+    half = z / (1 + z**2 / n) * np.sqrt(plain / n + z**2 / (4 * n**2))
+    return max(0.0, float(middle - half)), min(1.0, float(middle + half))
