@@ -1,0 +1,5 @@
+"""`python -m ardchoice`: the command line."""
+
+from ardchoice.cli import main
+
+main()
