@@ -71,7 +71,7 @@ def test_a_long_table_is_read_in_the_same_order_and_predicted_alike() -> None:
         alternative="mode",
         chosen="choice",
         attributes=["gc", "invt"],
-        covariates=["hinc"],
+        covariates={"hinc": ac.Numeric()},
     )
     result = ac.fit_mnl(first, "*: gc + invt\n1: ASC + ASC x hinc")
     some = table[table["individual"].isin(table["individual"].unique()[:7])]
