@@ -52,7 +52,7 @@ from ardchoice.space import (
     parse_term,
     swissmetro_space,
 )
-from ardchoice.study import Study, specify
+from ardchoice.study import Study, load, specify
 
 __version__ = _version("ardchoice")
 
@@ -93,6 +93,7 @@ __all__ = [
     "fit_mnl",
     "held_out",
     "likelihood_ratio_test",
+    "load",
     "parse_specification",
     "parse_term",
     "read_long",

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import os
+import re
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -12,6 +14,19 @@ from ardchoice.errors import ArdchoiceError
 
 PIECE = 1 << 20
 """Bytes read at a time."""
+_UNFINISHED = re.compile(r"\.(\d+)\..+", re.DOTALL)
+_MEND = {
+    errno.ENOSPC: "Free some space there, or write to another disk",
+    errno.EDQUOT: "Your share of that disk is used up: free some, or write to another disk",
+    errno.EFBIG: "Files there may not be that large: write to another disk, or raise the limit",
+    errno.EACCES: "You may not write there: choose another folder, or have its rights changed",
+    errno.EPERM: "You may not write there: choose another folder, or have its rights changed",
+    errno.EROFS: "Nothing can be written to that disk: choose another folder",
+    errno.ENOTDIR: "A part of that path is a file: choose another folder",
+    errno.EEXIST: "A file is in the way of a folder: choose another, or move the file",
+    errno.EISDIR: "A folder of that name is in the way: choose another name, or move it",
+    errno.ENAMETOOLONG: "The path is too long: choose a shorter one",
+}
 
 
 @contextmanager
@@ -27,11 +42,41 @@ def beside(path: Path) -> Iterator[Path]:
     except OSError as error:
         with suppress(OSError):
             new.unlink(missing_ok=True)
-        raise ArdchoiceError(f"Cannot write {path}: {error.strerror or error}.") from None
+        raise cannot_write(path, error) from None
     except BaseException:
         with suppress(OSError):
             new.unlink(missing_ok=True)
         raise
+
+
+def cannot_write(path: Path, error: OSError) -> ArdchoiceError:
+    """What could not be written, why, and what to do about it."""
+    mend = _MEND.get(error.errno or 0, "See whether the folder can be written to")
+    return ArdchoiceError(
+        f"Cannot write '{path}': {error.strerror or error}. {mend}. What was there before is "
+        "still there."
+    )
+
+
+def sweep(folder: Path) -> None:
+    """Remove what processes that are no more left unfinished; others are left alone."""
+    for path in folder.glob(".*"):
+        found = _UNFINISHED.fullmatch(path.name)
+        if found and path.is_file() and not _lives(int(found[1])):
+            with suppress(OSError):
+                path.unlink()
+
+
+def _lives(pid: int) -> bool:
+    if os.name != "posix":
+        return True  # elsewhere, asking may end it
+    try:
+        os.kill(pid, 0)
+    except ProcessLookupError:
+        return False
+    except (OSError, OverflowError):
+        return True
+    return True
 
 
 def write(path: Path, content: str | bytes) -> None:

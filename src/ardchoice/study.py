@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import time
 import warnings
-from dataclasses import replace
+from dataclasses import fields, replace
+from pathlib import Path as FilePath
 
 from ardchoice.ard import Newton, fit_ard
 from ardchoice.ard.fit import Solver
@@ -20,6 +21,7 @@ from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
 from ardchoice.record import StudyRecord
 from ardchoice.report import summarise_study
+from ardchoice.saved import load_record, save_record
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.path import Path, selection_path
@@ -54,11 +56,40 @@ class Study(StudyRecord):
             self.notes,
         )
 
+    def save(self, folder: str | FilePath) -> FilePath:
+        """Save it to a folder; `ac.load` has it back, in this version and in all later ones.
+
+        The folder has `study.json` and an array file, both with checksums. A study that was saved
+        there before is replaced, at one moment: there is always a whole one.
+        """
+        return save_record(self, folder)
+
     def __str__(self) -> str:
         return self.summary()
 
     def __repr__(self) -> str:
         return f"<Study: {len(self.specification)} of {len(self.space)} terms>"
+
+
+def load(folder: str | FilePath) -> Study:
+    """Load a study that `Study.save` or `ardchoice run` saved.
+
+    Parameters
+    ----------
+    folder
+        Where it was saved. Nothing in it is executed or unpickled.
+
+    Raises
+    ------
+    ArdchoiceError
+        A file is missing or was changed, or a later version of ardchoice wrote it.
+    """
+    return study_of(load_record(folder))
+
+
+def study_of(record: StudyRecord) -> Study:
+    """The same with the methods that users call."""
+    return Study(**{f.name: getattr(record, f.name) for f in fields(record)})
 
 
 def specify(

@@ -137,6 +137,24 @@ class SearchSpace:
         self.forced = forced
         self.columns = np.array([candidates.n_columns[t] for t in kept], dtype=np.intp)
 
+    @classmethod
+    def of_parts(
+        cls,
+        *,
+        base: str,
+        alternatives: tuple[str, ...],
+        terms: Iterable[Term],
+        forced: Iterable[Term],
+        dropped: Mapping[Term, str],
+        columns: Sequence[int],
+    ) -> SearchSpace:
+        """A space as it was made before, without the data; for loading."""
+        space = cls.__new__(cls)
+        space.base, space.alternatives = base, alternatives
+        space.terms, space.forced, space.dropped = tuple(terms), tuple(forced), dict(dropped)
+        space.columns = np.array(columns, dtype=np.intp)
+        return space
+
     def __len__(self) -> int:
         return len(self.terms)
 
