@@ -3,7 +3,15 @@
 import numpy as np
 import pytest
 
-from ardchoice.logit import Block, Part, choice_probabilities, evaluate, one_pass, scores, utilities
+from ardchoice.logit import (
+    Block,
+    Part,
+    choice_probabilities,
+    evaluate,
+    evaluate_with_scores,
+    one_pass,
+    utilities,
+)
 
 GRADIENT = 1e-6  # relative error that a central difference leaves in the gradient
 CURVATURE = 1e-5  # and in the curvature
@@ -103,13 +111,19 @@ def test_lower_orders_leave_out_what_was_not_asked_for() -> None:
     assert evaluate(beta, block, 1).curvature.size == 0
 
 
-def test_scores_sum_to_the_gradient() -> None:
+def test_scores_are_the_gradients_of_single_rows_and_come_with_the_same_sums() -> None:
     rng = np.random.default_rng(4)
     for _ in range(20):
         block = random_block(rng)
         beta = rng.normal(size=block.n_columns)
-        total = scores(beta, block).sum(axis=1)
-        np.testing.assert_allclose(total, evaluate(beta, block).gradient, atol=1e-11)
+        sums, scores = evaluate_with_scores(beta, block)
+        expected = evaluate(beta, block)
+        assert sums.loglik == expected.loglik
+        np.testing.assert_allclose(sums.gradient, expected.gradient, atol=1e-11)
+        np.testing.assert_array_equal(sums.curvature, expected.curvature)
+        for row in range(0, block.shape[1], 7):
+            one = evaluate(beta, block.take(np.array([row])), 1).gradient
+            np.testing.assert_allclose(scores[:, row], one, atol=1e-12)
 
 
 def test_a_pass_is_the_sum_over_blocks() -> None:

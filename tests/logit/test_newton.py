@@ -7,7 +7,7 @@ from ardchoice.logit import Sums, maximise
 from ardchoice.logit.newton import newton_step
 
 
-def poisson(beta: np.ndarray, _order: int) -> Sums:
+def poisson(beta: np.ndarray, _last: bool) -> Sums:
     """A concave function with a closed-form maximum, log(counts), and steep sides."""
     counts = np.array([1.0, 50.0, 3000.0])
     rate = np.exp(beta)
@@ -18,20 +18,32 @@ def test_the_maximum_is_found_from_far_away() -> None:
     fit = maximise(poisson, np.array([1.0, 8.0, 6.0]))
     assert fit.converged
     np.testing.assert_allclose(fit.beta, np.log([1.0, 50.0, 3000.0]), atol=1e-9)
-    assert fit.loglik == pytest.approx(poisson(fit.beta, 2).loglik, abs=1e-9)
+    assert fit.loglik == pytest.approx(poisson(fit.beta, True).loglik, abs=1e-9)
 
 
 def test_the_log_likelihood_never_falls() -> None:
     seen: list[float] = []
 
-    def watched(beta: np.ndarray, order: int) -> Sums:
-        sums = poisson(beta, order)
+    def watched(beta: np.ndarray, last: bool) -> Sums:
+        sums = poisson(beta, last)
         seen.append(sums.loglik)
         return sums
 
     fit = maximise(watched, np.array([5.0, 5.0, 5.0]))
     best = np.maximum.accumulate(seen)
     assert fit.loglik == pytest.approx(best[-1])
+
+
+def test_the_last_pass_is_foreseen_and_no_other() -> None:
+    told: list[bool] = []
+
+    def watched(beta: np.ndarray, last: bool) -> Sums:
+        told.append(last)
+        return poisson(beta, last)
+
+    fit = maximise(watched, np.array([1.0, 8.0, 6.0]))
+    assert fit.converged
+    assert told == [False] * (len(told) - 1) + [True]
 
 
 def test_a_run_cut_short_does_not_claim_convergence() -> None:

@@ -40,7 +40,7 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None) -> float:
     groups = Groups(np.repeat(np.arange(len(kept)), counts), len(kept))
     precision = groups.precision(lam[kept])
 
-    def target(beta: Floats, _: int) -> Sums:
+    def target(beta: Floats, _: bool) -> Sums:
         return penalised(likelihood.sums(beta), beta, precision)
 
     with one_thread():

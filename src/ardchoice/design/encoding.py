@@ -236,9 +236,11 @@ def _learn(
 ) -> tuple[float, ...]:
     if attribute is None or attribute.levels is not None:
         return ()
-    values = available_values(data, attribute, alternatives)
-    if not len(values):
+    if not any(data.available[j].any() for j in alternatives):
         raise SpecificationError(f"'{term}': {term.place} is never available.")
+    if isinstance(term.how, Linear):  # neither learns nor refuses anything
+        return ()
+    values = available_values(data, attribute, alternatives)
     try:
         parameters = term.how.learn(values)
         term.how.check(values, parameters)

@@ -6,8 +6,8 @@ from ardchoice.logit.likelihood import (
     choice_probabilities,
     evaluate,
     evaluate_at,
+    evaluate_with_scores,
     penalised,
-    scores,
     utilities,
 )
 from ardchoice.logit.newton import NewtonFit, maximise
@@ -21,10 +21,10 @@ __all__ = [
     "choice_probabilities",
     "evaluate",
     "evaluate_at",
+    "evaluate_with_scores",
     "maximise",
     "one_pass",
     "one_thread",
     "penalised",
-    "scores",
     "utilities",
 ]

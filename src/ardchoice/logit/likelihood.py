@@ -10,6 +10,7 @@ With V_in = x_in'β, P_n = softmax of V_n over the available alternatives and we
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import reduce
 from typing import Literal
 
 import numpy as np
@@ -21,6 +22,9 @@ Order = Literal[0, 1, 2]
 
 MOST_PAIRS = 8
 """With more parts than this, one large product beats many small ones."""
+FEW = 36
+"""Entries of a product of columns up to which a product per column beats that of two matrices,
+whose blocking is made for more."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -113,9 +117,7 @@ def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
 def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
     """The same at given utilities v, shape (J, B), wherever they come from."""
     chance = choice_probabilities(v, block.available)
-    logs = v.ravel()[block.picked] - chance.log_total
-    weight = block.weight
-    loglik = float(logs.sum() if weight is None else weight @ logs)
+    loglik = _loglik(v, chance, block)
     empty = np.empty(0)
     if order == 0:
         return Sums(loglik, empty, empty)
@@ -123,6 +125,15 @@ def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
     if order == 1:
         return Sums(loglik, gradient, empty)
     return Sums(loglik, gradient, _curvature(chance.p, block))
+
+
+def evaluate_with_scores(beta: Floats, block: Block) -> tuple[Sums, Floats]:
+    """ℓ, its gradient and curvature, and the gradient of every situation's own ℓ; (D, B)."""
+    v = utilities(beta, block)
+    chance = choice_probabilities(v, block.available)
+    each = weighted_columns(_residual(chance.p, block), block)
+    loglik = _loglik(v, chance, block)
+    return Sums(loglik, each.sum(axis=1), _curvature(chance.p, block)), each
 
 
 def penalised(sums: Sums, beta: Floats, precision: Floats) -> Sums:
@@ -142,13 +153,6 @@ def penalised(sums: Sums, beta: Floats, precision: Floats) -> Sums:
     )
 
 
-def scores(beta: Floats, block: Block) -> Floats:
-    """The gradient of every situation's own log-likelihood, weights included; shape (D, B)."""
-    p = choice_probabilities(utilities(beta, block), block.available).p
-    residual = _residual(p, block)
-    return weighted_columns(residual, block)
-
-
 def weighted_columns(weights: Floats, block: Block) -> Floats:
     """Σ_i a_i x_i with weights a per alternative and row; with P the mean x̄; shape (D, B)."""
     out = np.empty((block.n_columns, block.shape[1]))
@@ -159,6 +163,11 @@ def weighted_columns(weights: Floats, block: Block) -> Floats:
             share = weights[list(part.alternatives)]
             np.einsum("kab,ab->kb", part.x, share, out=out[part.columns])
     return out
+
+
+def _loglik(v: Floats, chance: Probabilities, block: Block) -> float:
+    logs = v.ravel()[block.picked] - chance.log_total
+    return float(logs.sum() if block.weight is None else block.weight @ logs)
 
 
 def _residual(p: Floats, block: Block) -> Floats:
@@ -194,22 +203,41 @@ def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
     Less work than the mean form, since no product is taken only to be subtracted.
     """
     out = np.empty((block.n_columns, block.n_columns))
-    root = 1.0 if block.weight is None else np.sqrt(block.weight)
+    root = None if block.weight is None else np.sqrt(block.weight)
     parts = block.parts
     weighted: list[Floats] = []
     for i, part in enumerate(parts):
         alternative = part.alternatives[0]
         x, share = part.x[:, 0], p[alternative]
         # 1 - P as the sum of the others, so that nothing cancels when P is close to one.
-        others = sum(p[j] for j in range(len(p)) if j != alternative)
-        own = x * (np.sqrt(share * others) * root)
-        out[part.columns, part.columns] = own @ own.T
-        weighted.append(np.multiply(x, share * root, out=own))
+        others = reduce(np.add, (p[j] for j in range(len(p)) if j != alternative))
+        variance = share * others
+        if block.weight is not None:
+            variance *= block.weight
+            share = share * root
+        out[part.columns, part.columns] = _gram(x, variance)
+        weighted.append(x * share)
         for j in range(i):
-            cross = weighted[i] @ weighted[j].T
+            cross = _products(weighted[i], weighted[j])
             out[part.columns, parts[j].columns] = -cross
             out[parts[j].columns, part.columns] = -cross.T
     return out
+
+
+def _gram(x: Floats, weight: Floats) -> Floats:
+    """Σ_n w_n x_n x_n' of columns (K, B); shape (K, K)."""
+    if len(x) ** 2 > FEW:
+        x = x * np.sqrt(weight)
+        return x @ x.T
+    out = _products(x * weight, x)
+    return 0.5 * (out + out.T)
+
+
+def _products(a: Floats, b: Floats) -> Floats:
+    """Σ_n a_n b_n' of columns (K, B) and (L, B); shape (K, L)."""
+    if len(a) * len(b) > FEW:
+        return a @ b.T
+    return np.array([b @ column for column in a])
 
 
 def _curvature_by_mean(p: Floats, block: Block) -> Floats:

@@ -18,6 +18,8 @@ SUFFICIENT = 1e-4
 HOPE = 4.0
 """Times the gain that the quadratic promises, beyond which nobody should hope."""
 SMALLEST_STEP = 1e-8
+SURE = 10.0
+"""Times the decrement foretold from the last two, below which a pass is taken for the last."""
 ROUNDING = 1e-13
 """Relative error of a log-likelihood summed over many rows: smaller losses are not losses."""
 RIDGES = (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
@@ -32,8 +34,9 @@ class NewtonFit:
     ----------
     beta
         Shape (D,).
-    loglik, gradient, curvature
-        At `beta`, or where it stood less than the tolerance below the maximum.
+    sums
+        What the last pass found, at `beta` or where it stood less than the tolerance below the
+        maximum.
     decrement
         Half the squared Newton decrement: the log-likelihood still to be gained, by the quadratic.
     iterations
@@ -44,17 +47,25 @@ class NewtonFit:
     """
 
     beta: Floats
-    loglik: float
-    gradient: Floats
-    curvature: Floats
+    sums: Sums
     decrement: float
     iterations: int
     passes: int
     converged: bool
 
+    @property
+    def loglik(self) -> float:
+        """ℓ of the last pass."""
+        return self.sums.loglik
+
+    @property
+    def curvature(self) -> Floats:
+        """-∇²ℓ of the last pass; shape (D, D)."""
+        return self.sums.curvature
+
 
 def maximise(
-    evaluate: Callable[[Floats, int], Sums],
+    evaluate: Callable[[Floats, bool], Sums],
     start: Floats,
     *,
     first: Sums | None = None,
@@ -67,7 +78,8 @@ def maximise(
     Parameters
     ----------
     evaluate
-        (beta, order) -> Sums.
+        (beta, whether this pass will be the last, as far as can be foreseen) -> Sums with gradient
+        and curvature.
     start
         Shape (D,).
     first
@@ -79,19 +91,22 @@ def maximise(
         not know exactly how bad a bad one is.
     """
     beta = start
-    here = first if first is not None else evaluate(beta, 2)
+    here = first if first is not None else evaluate(beta, False)
     passes, iterations = 1, 0
+    decrement = np.inf
     while True:
         step = newton_step(here)
-        decrement = 0.5 * float(here.gradient @ step)
+        before, decrement = decrement, 0.5 * float(here.gradient @ step)
         converged = decrement <= tolerance
         hopeless = iterations > 0 and here.loglik + HOPE * decrement < wanted
         if converged or hopeless or iterations == max_iterations:
             break
         # 1 · The full step, halved while it does not deliver its share of the predicted gain.
         length, noise = 1.0, ROUNDING * abs(here.loglik)
+        # Near the maximum every decrement is the square of the one before, times a constant.
+        last = iterations > 0 and SURE * decrement * (decrement / before) ** 2 <= tolerance
         while True:
-            there = evaluate(beta + length * step, 2)
+            there = evaluate(beta + length * step, last)
             passes += 1
             gain = there.loglik - here.loglik
             if gain >= SUFFICIENT * length * 2 * decrement - noise or length < SMALLEST_STEP:
@@ -105,23 +120,21 @@ def maximise(
     if converged:
         # The last step is known already, gains less than the tolerance and needs no pass.
         beta = beta + step
-    return NewtonFit(
-        beta, here.loglik, here.gradient, here.curvature, decrement, iterations, passes, converged
-    )
+    return NewtonFit(beta, here, decrement, iterations, passes, converged)
 
 
 def newton_step(sums: Sums) -> Floats:
     """H⁻¹ g on the scale where H has a unit diagonal, with a ridge only if H needs one."""
+    if not len(sums.gradient):
+        return sums.gradient
     diagonal = np.diag(sums.curvature)
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = sums.curvature * scale * scale[:, None]
     right = sums.gradient * scale
     for ridge in RIDGES:
-        try:
-            factor = linalg.cho_factor(
-                scaled + ridge * np.eye(len(right)) if ridge else scaled, lower=True
-            )
-        except linalg.LinAlgError:
-            continue
-        return np.asarray(linalg.cho_solve(factor, right)) * scale
+        # LAPACK itself: for a few coefficients the wrappers around it take most of the time.
+        matrix = scaled + ridge * np.eye(len(right)) if ridge else scaled
+        _, step, failed = linalg.lapack.dposv(matrix, right, lower=1)
+        if not failed:
+            return np.asarray(step) * scale
     return right * scale

@@ -6,8 +6,9 @@ thing that changes.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache, reduce
 
 import threadpoolctl
@@ -22,13 +23,25 @@ def _blas() -> threadpoolctl.ThreadpoolController:
     return threadpoolctl.ThreadpoolController()
 
 
-def one_thread() -> AbstractContextManager[object]:
+_is_one = ContextVar("_is_one", default=False)
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
     """One BLAS thread while it lasts.
 
     The products of a block are small: a second thread spends more on waiting than it saves, and
     far more when something else runs on the machine.
     """
-    return _blas().limit(limits=1, user_api="blas")  # type: ignore[no-any-return]
+    if _is_one.get():
+        yield
+        return
+    with _blas().limit(limits=1, user_api="blas"):
+        before = _is_one.set(True)
+        try:
+            yield
+        finally:
+            _is_one.reset(before)
 
 
 def one_pass(beta: Floats, blocks: Iterable[Block], order: Order = 2) -> Sums:

@@ -12,15 +12,19 @@ from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.logit import maximise, one_pass, one_thread
-from ardchoice.logit.newton import TOLERANCE
+from ardchoice.logit import Sums, maximise, one_pass, one_thread
+from ardchoice.logit.block import Floats
 from ardchoice.mnl.baselines import null_loglik
-from ardchoice.mnl.covariance import covariances
+from ardchoice.mnl.covariance import ScoredSums, covariances, scored_pass
 from ardchoice.mnl.identification import check_identification
 from ardchoice.mnl.result import MnlResult
 from ardchoice.mnl.separation import check_separation, vanished_directions
 from ardchoice.space import Specification, Term
 from ardchoice.space.grammar import as_specification
+
+TOLERANCE = 1e-14
+"""Log-likelihood still to be gained, per situation: repeating all rows, or doubling all weights,
+does not change where estimation ends."""
 
 
 def fit_mnl(
@@ -77,14 +81,17 @@ def _fit(
     zero = np.zeros(design.n_columns)
     first = one_pass(zero, blocks)
     check_identification(first.curvature, design, blocks)
+
     # 3 · Climb. An estimate that runs away is found by the curvature that vanishes with it.
+    def evaluate(beta: Floats, last: bool) -> Sums:
+        return scored_pass(beta, blocks, data.person) if last else one_pass(beta, blocks)
+
     fit = maximise(
-        lambda beta, _: one_pass(beta, blocks),
+        evaluate,
         zero,
         first=first,
         max_iterations=max_iterations,
-        # In units of a situation of average weight: all weights halved change nothing.
-        tolerance=TOLERANCE * float(data.weights.mean()),
+        tolerance=TOLERANCE * float(data.weights.sum()),
     )
     gone = None
     if separation == "allow":
@@ -100,16 +107,18 @@ def _fit(
             stacklevel=3,
         )
     # 4 · How sure we are, and what we compare with.
+    ended = fit.sums
+    if not isinstance(ended, ScoredSums):  # the end was not foreseen
+        ended = scored_pass(fit.beta, blocks, data.person)
     back = design.position
     return MnlResult(
         specification=specification,
         encoding=design.encoding,
         coefficients=fit.beta[back],
         covariances={
-            kind: matrix[np.ix_(back, back)]
-            for kind, matrix in covariances(fit, blocks, data.person, gone).items()
+            kind: matrix[np.ix_(back, back)] for kind, matrix in covariances(ended, gone).items()
         },
-        loglik=fit.loglik,
+        loglik=ended.loglik,
         null_loglik=null_loglik(data),
         n_situations=len(data),
         n_persons=data.n_persons,

@@ -131,11 +131,11 @@ class Models:
         begin = np.zeros(len(columns)) if start is None else start[columns]
         first = None
 
-        def target(beta: Floats, _: int) -> Sums:
+        def target(beta: Floats, _: bool) -> Sums:
             return penalised(one_pass(beta, blocks), beta, ridge)
 
         if start is not None:
-            first = target(begin, 2)
+            first = target(begin, False)
             # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
             if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
                 begin, first = np.zeros(len(columns)), None
