@@ -19,6 +19,7 @@ from ardchoice.errors import (
     DataError,
     IdentificationError,
     SeparationError,
+    SettingsError,
     SpecificationError,
     TransformError,
 )
@@ -81,6 +82,7 @@ __all__ = [
     "Rival",
     "SearchSpace",
     "SeparationError",
+    "SettingsError",
     "Specification",
     "SpecificationError",
     "Structure",

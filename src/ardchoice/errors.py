@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import json
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
@@ -31,6 +33,24 @@ class DataError(ArdchoiceError):
         lines += [f"  {i}. {problem.message}" for i, problem in enumerate(errors, 1)]
         if any(problem.rows for problem in errors):
             lines.append("Rows are counted from 0, situations go by their own ids.")
+        super().__init__("\n".join(lines))
+
+
+class SettingsError(ArdchoiceError):
+    """Settings of a study cannot be used; carries every mistake found, not only the first.
+
+    Attributes
+    ----------
+    mistakes : tuple of Mistake
+    """
+
+    def __init__(self, mistakes: Sequence[Mistake], name: str = "The settings") -> None:
+        self.mistakes, self.name = tuple(mistakes), name
+        if len(mistakes) == 1:
+            super().__init__(f"{name}: {mistakes[0]}")
+            return
+        lines = [f"{name}: {len(mistakes)} mistakes"]
+        lines += [f"  {i}. {mistake}" for i, mistake in enumerate(mistakes, 1)]
         super().__init__("\n".join(lines))
 
 
@@ -75,6 +95,42 @@ class Problem:
     code: str
     message: str
     rows: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True)
+class Mistake:
+    """One mistake in the settings of a study.
+
+    Attributes
+    ----------
+    key
+        Such as ``("data", "attributes", "TT")``; empty for the file as a whole.
+    message
+        What is wrong, what is allowed, what to do.
+    line
+        In the file, from 1; None where there is none.
+    """
+
+    key: tuple[str | int, ...]
+    message: str
+    line: int | None = None
+
+    def __str__(self) -> str:
+        where = [] if self.line is None else [f"line {self.line}"]
+        where += [key_text(self.key)] if self.key else []
+        return f"{', '.join(where)}: {self.message}" if where else self.message
+
+
+def key_text(key: Sequence[str | int]) -> str:
+    """A key as a study file writes it: ``data.attributes."in vehicle"``, ``space.by[2]``."""
+    out = ""
+    for part in key:
+        if isinstance(part, int):
+            out += f"[{part + 1}]"
+            continue
+        plain = re.fullmatch(r"[A-Za-z0-9_-]+", part)
+        out += ("." if out else "") + (part if plain else json.dumps(part, ensure_ascii=False))
+    return out
 
 
 def did_you_mean(name: str, known: Iterable[str]) -> str:

@@ -135,6 +135,8 @@ def _declared_order(series: nw.Series[Any]) -> tuple[object, ...] | None:
 
 def open_table(source: object) -> Table:
     """A path (CSV, TSV, Parquet) or any data frame that narwhals knows, as a `Table`."""
+    if isinstance(source, Table):
+        return source
     name, where, style = "the table", None, None
     if isinstance(source, str | Path):
         path = Path(source)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
 
@@ -21,6 +22,24 @@ from ardchoice.text import table
 Transforms = Sequence[str | Transform]
 
 _CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
+
+
+@dataclass(frozen=True)
+class Told:
+    """What a `SearchSpace` was told, under the names of its parameters."""
+
+    transforms: tuple[Transform, ...] | Mapping[str, tuple[Transform, ...]]
+    by: tuple[str, ...]
+    base: str | None
+    attributes: tuple[str, ...] | None
+    depth: int
+    constants: bool
+    generic: bool | tuple[str, ...]
+    specific: bool
+    interact_classes: bool
+    add: tuple[Term, ...]
+    remove: tuple[str, ...]
+    force: tuple[Term, ...]
 
 
 class SearchSpace:
@@ -69,6 +88,8 @@ class SearchSpace:
         What was left out -> why.
     columns
         How many columns each term has; shape (T,).
+    told
+        The words it was made from.
     """
 
     def __init__(
@@ -117,8 +138,23 @@ class SearchSpace:
         shared = considered if generic is True else list(generic or ())
         wanted += _generic_terms(data, forms, shared, subsets, interact_classes)
         forced = tuple(dict.fromkeys(_given(force)))
-        wanted = list(dict.fromkeys([*wanted, *_given(add), *forced]))
+        added = tuple(dict.fromkeys(_given(add)))
+        wanted = list(dict.fromkeys([*wanted, *added, *forced]))
         patterns = [remove] if isinstance(remove, str) else list(remove)
+        self.told = Told(
+            transforms=forms.told,
+            by=tuple(by),
+            base=base,
+            attributes=None if attributes is None else tuple(attributes),
+            depth=depth,
+            constants=constants,
+            generic=generic if isinstance(generic, bool) else tuple(generic),
+            specific=specific,
+            interact_classes=interact_classes,
+            add=added,
+            remove=tuple(patterns),
+            force=forced,
+        )
         candidates = Candidates(data)
         self.dropped: dict[Term, str] = {}
         kept: list[Term] = []
@@ -241,6 +277,13 @@ class _Forms:
                 self.by_name[key] = self._parse(forms)
         else:
             self.for_all = self._parse(transforms)
+
+    @property
+    def told(self) -> tuple[Transform, ...] | dict[str, tuple[Transform, ...]]:
+        """As it was said: for all attributes, or by name."""
+        if self.for_all is not None:
+            return tuple(self.for_all)
+        return {name: tuple(forms) for name, forms in self.by_name.items()}
 
     @staticmethod
     def _parse(forms: Transforms) -> list[Transform]:
