@@ -57,7 +57,7 @@ def models(
 ) -> Models:
     """Blocks in memory, or, for designs too large to keep, expanded in every pass."""
     if request.param == "expanded anew":
-        monkeypatch.setattr("ardchoice.ard.likelihood.KEEP_BYTES", 0)
+        monkeypatch.setattr("ardchoice.design.design.KEEP_BYTES", 0)
     made_of = Models.of(fit)
     assert isinstance(made_of._blocks, list) == (request.param == "kept")
     return made_of
@@ -86,7 +86,7 @@ def test_a_refit_is_what_fit_mnl_estimates(
 def test_coefficients_come_in_the_order_of_the_terms_wherever_blocks_hold_them(
     data: ac.ChoiceData, keep: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ardchoice.ard.likelihood.KEEP_BYTES", keep)
+    monkeypatch.setattr("ardchoice.design.design.KEEP_BYTES", keep)
     mixed = ["B: TT", "A: ASC x H", "*: CO", "B: ASC", "A: TT", "*: TT x G", "C: TT", "A: ASC"]
     space = ac.SearchSpace(data, specific=False, add=mixed)
     models = Models.of(ac.fit_ard(data, space))

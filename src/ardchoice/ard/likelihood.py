@@ -5,7 +5,7 @@ The solvers know nothing of logit: any likelihood that answers these calls will 
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import Protocol
@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.design import Design, Encoding
-from ardchoice.design.design import KEEP_BYTES
+from ardchoice.design.blocks import Expanding, Kept, Standardising
 from ardchoice.logit import Block, Part, Sums, evaluate_at, one_pass, utilities
 from ardchoice.logit.likelihood import Order
 
@@ -91,34 +91,20 @@ class LogitLikelihood:
     def batches(self, rng: np.random.Generator, count: int) -> Iterator[LogitBatch]:
         """All rows once, in random batches; of a design too large to keep, in random ranges."""
         count = max(1, min(count, self.n))
-        if isinstance(self.blocks, list):
+        if isinstance(self.blocks, Kept):
             for rows in np.array_split(rng.permutation(self.n), count):
                 yield LogitBatch(self._whole.take(np.sort(rows)), self.design)
             return
         edges = np.linspace(0, self.n, count + 1).astype(int)
         for i in rng.permutation(count):
-            block = self.design.block(slice(int(edges[i]), int(edges[i + 1])))
-            yield LogitBatch(self._standardise(block), self.design)
-
-    def _standardise(self, block: Block) -> Block:
-        centre, scale = self.centre[self.design.order], self.scale[self.design.order]
-        for part in block.parts:
-            x, k = part.x, part.columns
-            if centre[k].any():
-                shift = centre[k, None, None]
-                if block.available is None:
-                    x -= shift
-                else:
-                    x -= shift * block.available[list(part.alternatives)]
-            x /= scale[k, None, None]
-        return block
+            block = self.blocks.block(slice(int(edges[i]), int(edges[i + 1])))
+            yield LogitBatch(block, self.design)
 
     @cached_property
-    def blocks(self) -> Iterable[Block]:
+    def blocks(self) -> Kept | Expanding:
         """All rows, standardised: kept if small, expanded anew in every pass if large."""
-        if self.design.expanded_bytes() <= KEEP_BYTES:
-            return [self._standardise(block) for block in self.design]
-        return _Lazy(self)
+        order = self.design.order
+        return self.design.blocks(Standardising(self.centre[order], self.scale[order]))
 
     @cached_property
     def _whole(self) -> Block:
@@ -133,16 +119,6 @@ class LogitLikelihood:
         )
         available = None if data.available.all() else data.available
         return Block(parts, available, data.chosen(), data.weight, data.available.shape)
-
-
-class _Lazy:
-    """Blocks that are expanded and standardised anew in every pass."""
-
-    def __init__(self, likelihood: LogitLikelihood) -> None:
-        self.likelihood = likelihood
-
-    def __iter__(self) -> Iterator[Block]:
-        return (self.likelihood._standardise(block) for block in self.likelihood.design)
 
 
 class LogitBatch:

@@ -46,7 +46,7 @@ class Spread:
 
 def spread_of(design: Design, over: Rows) -> Spread:
     """One pass over the columns of a design."""
-    moments, available = design.moments(design, over), design.data.available
+    moments, available = design.moments(design.passing(), over), design.data.available
     count = np.zeros(design.n_columns)
     for term in design.encoding.terms:
         here = available[list(term.alternatives)]

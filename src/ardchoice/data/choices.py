@@ -101,6 +101,8 @@ class ChoiceData:
         What the checks found that does not stand in the way.
     source
         Where it was read from and how; None for data made otherwise.
+    n_threads
+        How many threads go through large data; None for as many as there are cores.
     """
 
     alternatives: tuple[str, ...]
@@ -113,6 +115,7 @@ class ChoiceData:
     situation: npt.NDArray[Any]
     warnings: tuple[Problem, ...] = ()
     source: Source | None = None
+    n_threads: int | None = None
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -11,10 +12,12 @@ import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
+from ardchoice.design.blocks import WORTH_THREADS, Expanding, Kept, Standardising
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
 from ardchoice.design.held import Base, Floats, Held, Multiplier, Of
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Block, Part
+from ardchoice.logit import Block, Part, total
+from ardchoice.logit.passes import usual_threads
 from ardchoice.space import Term
 
 __all__ = ["BLOCK_BYTES", "FEWEST_ROWS", "KEEP_BYTES", "Design", "Moments", "Of", "Rows"]
@@ -157,9 +160,23 @@ class Design:
         """Expand block after block."""
         return (self.block(rows) for rows in self.ranges())
 
-    def blocks(self) -> Iterable[Block]:
+    def passing(self, standardise: Standardising | None = None) -> Expanding:
+        """Something to pass over once: every block is expanded for it."""
+        return Expanding(self, standardise, self._threads())
+
+    def blocks(self, standardise: Standardising | None = None) -> Kept | Expanding:
         """Something to pass over again and again: expanded once if small, each time if large."""
-        return list(self) if self.expanded_bytes() <= KEEP_BYTES else self
+        passing = self.passing(standardise)
+        if self.expanded_bytes() > KEEP_BYTES:
+            return passing
+        kept = Kept(passing)
+        kept.threads = passing.threads
+        return kept
+
+    def _threads(self) -> int:
+        if self.expanded_bytes() < WORTH_THREADS:
+            return 1
+        return usual_threads() if self.data.n_threads is None else self.data.n_threads
 
     def block(self, rows: slice) -> Block:
         """Expand a range of rows."""
@@ -178,6 +195,7 @@ class Design:
             choice=np.zeros(n, dtype=np.intp) if data.choice is None else data.choice[rows],
             weight=None if data.weight is None else data.weight[rows],
             shape=(len(data.alternatives), n),
+            person=None if data.person is None else data.person[rows],
         )
 
     def _expand(self, plan: _PartPlan, n: int, expanded: _Expanded) -> Floats:
@@ -209,28 +227,44 @@ class Design:
             The rows where the alternatives of a column are available, or all: a column is zero
             where they are not.
         """
-        count, mean, squares = np.zeros((3, self.n_columns))
-        for block in blocks:
-            for part in block.parts:
-                k = part.columns
-                x = part.x.reshape(len(part.x), -1)
-                if block.available is not None and over == "available":
-                    x = x[:, block.available[list(part.alternatives)].ravel()]
-                if not x.shape[1]:
-                    continue
-                # Deviations from the mean of the block, then of all: squares of the values
-                # themselves would lose the deviations of a column far from zero.
-                here = x.mean(axis=1)
-                x = x - here[:, None]
-                total = count[k] + x.shape[1]
-                away = here - mean[k]
-                squares[k] += np.einsum("kb,kb->k", x, x)
-                squares[k] += away**2 * count[k] * x.shape[1] / total
-                mean[k] += away * x.shape[1] / total
-                count[k] = total
-        variance = squares / np.maximum(count, 1)
+        found = total(partial(_deviations, over), blocks)
+        variance, mean = found.squares / np.maximum(found.count, 1), found.mean
         back = self.position
         return Moments(mean[back], np.sqrt(variance)[back], np.sqrt(variance + mean**2)[back])
+
+
+@dataclass(frozen=True, eq=False)
+class _Deviations:
+    """How many values every column has, their mean, and squared deviations from it; (D,) each.
+
+    Deviations from the mean of a block, then of all: squares of the values themselves would lose
+    the deviations of a column far from zero.
+    """
+
+    count: Floats
+    mean: Floats
+    squares: Floats
+
+    def __add__(self, other: _Deviations) -> _Deviations:
+        count = self.count + other.count
+        share = other.count / np.maximum(count, 1)
+        away = other.mean - self.mean
+        squares = self.squares + other.squares + away**2 * self.count * share
+        return _Deviations(count, self.mean + away * share, squares)
+
+
+def _deviations(over: Rows, block: Block) -> _Deviations:
+    count, mean, squares = np.zeros((3, block.n_columns))
+    for part in block.parts:
+        k = part.columns
+        x = part.x.reshape(len(part.x), -1)
+        if block.available is not None and over == "available":
+            x = x[:, block.available[list(part.alternatives)].ravel()]
+        if x.shape[1]:
+            count[k], mean[k] = x.shape[1], x.mean(axis=1)
+            x = x - mean[k, None]
+            squares[k] = np.einsum("kb,kb->k", x, x)
+    return _Deviations(count, mean, squares)
 
 
 def _by_alternatives(encoding: Encoding) -> dict[tuple[int, ...], list[TermColumns]]:

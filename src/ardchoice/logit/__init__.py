@@ -11,12 +11,14 @@ from ardchoice.logit.likelihood import (
     utilities,
 )
 from ardchoice.logit.newton import NewtonFit, maximise
-from ardchoice.logit.passes import one_pass, one_thread
+from ardchoice.logit.passes import Measure, Passing, one_pass, one_thread, total
 
 __all__ = [
     "Block",
+    "Measure",
     "NewtonFit",
     "Part",
+    "Passing",
     "Sums",
     "choice_probabilities",
     "evaluate",
@@ -26,5 +28,6 @@ __all__ = [
     "one_pass",
     "one_thread",
     "penalised",
+    "total",
     "utilities",
 ]

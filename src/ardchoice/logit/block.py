@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -50,6 +51,8 @@ class Block:
         Shape (B,); None when all count once.
     shape
         (J, B).
+    person
+        Shape (B,), as in the data; None without persons.
     """
 
     parts: tuple[Part, ...]
@@ -57,6 +60,7 @@ class Block:
     choice: npt.NDArray[np.intp]
     weight: Floats | None
     shape: tuple[int, int]
+    person: npt.NDArray[np.integer[Any]] | None = None
 
     @cached_property
     def picked(self) -> npt.NDArray[np.intp]:
@@ -76,4 +80,5 @@ class Block:
             choice=self.choice[rows],
             weight=None if self.weight is None else self.weight[rows],
             shape=(self.shape[0], len(rows)),
+            person=None if self.person is None else self.person[rows],
         )

@@ -7,13 +7,14 @@ when x_in'v is the same for all alternatives of every situation: adding it chang
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 
 import numpy as np
 from scipy import linalg
 
 from ardchoice.design import Design
 from ardchoice.errors import IdentificationError
-from ardchoice.logit import Block, utilities
+from ardchoice.logit import Block, total, utilities
 from ardchoice.logit.block import Floats
 
 SUSPECT = 1e-8
@@ -40,7 +41,7 @@ def check_identification(curvature: Floats, design: Design, blocks: Iterable[Blo
     design, blocks
         What it came from.
     """
-    rms = _root_mean_squares(blocks, design.n_columns)
+    rms = _root_mean_squares(blocks)
     size = np.where(rms > 0, rms, 1.0)
     vectors = _null_vectors(curvature, size, float(design.data.weights.sum()))
     directions = [v for v in vectors if _spread(v, blocks) < _same(v)]
@@ -96,33 +97,40 @@ def _echelon(rows: Floats) -> Floats:
 
 def _spread(direction: Floats, blocks: Iterable[Block]) -> float:
     """How much x'v differs within situations, relative to the size of what it is made of."""
-    differing, size = 0.0, 0.0
-    for block in blocks:
-        v = utilities(direction, block)
-        made_of = np.zeros_like(v)
-        for part in block.parts:
-            x = np.abs(part.x).reshape(len(part.x), -1)
-            share = np.abs(direction[part.columns]) @ x
-            made_of[list(part.alternatives)] += share.reshape(part.x.shape[1:])
-        if block.available is None:
-            v = v - v.mean(axis=0)
-        else:
-            mean = np.where(block.available, v, 0).sum(axis=0) / block.available.sum(axis=0)
-            v = np.where(block.available, v - mean, 0.0)
-        differing += float((v**2).sum())
-        size += float((made_of**2).sum())
+    differing, size = total(partial(_differing, direction), blocks)
     return float(np.sqrt(differing / size)) if size > 0 else 0.0
 
 
-def _root_mean_squares(blocks: Iterable[Block], n_columns: int) -> Floats:
+def _differing(direction: Floats, block: Block) -> Floats:
+    """Squares of x'v within situations, and of what it is made of."""
+    v = utilities(direction, block)
+    made_of = np.zeros_like(v)
+    for part in block.parts:
+        x = np.abs(part.x).reshape(len(part.x), -1)
+        share = np.abs(direction[part.columns]) @ x
+        made_of[list(part.alternatives)] += share.reshape(part.x.shape[1:])
+    if block.available is None:
+        v = v - v.mean(axis=0)
+    else:
+        mean = np.where(block.available, v, 0).sum(axis=0) / block.available.sum(axis=0)
+        v = np.where(block.available, v - mean, 0.0)
+    return np.array([(v**2).sum(), (made_of**2).sum()])
+
+
+def _root_mean_squares(blocks: Iterable[Block]) -> Floats:
     """The size of every column over rows and alternatives, in the order of the blocks."""
-    total, count = np.zeros(n_columns), 0
-    for block in blocks:
-        count += block.shape[1]
-        for part in block.parts:
-            x = part.x.reshape(len(part.x), -1)
-            total[part.columns] += np.einsum("kb,kb->k", x, x) / len(part.alternatives)
-    return np.asarray(np.sqrt(total / max(count, 1)))
+    found = total(_squares, blocks)
+    return np.asarray(np.sqrt(found[:-1] / max(found[-1], 1)))
+
+
+def _squares(block: Block) -> Floats:
+    """Of every column, over its alternatives on average; last, the number of rows."""
+    out = np.empty(block.n_columns + 1)
+    for part in block.parts:
+        x = part.x.reshape(len(part.x), -1)
+        out[part.columns] = np.einsum("kb,kb->k", x, x) / len(part.alternatives)
+    out[-1] = block.shape[1]
+    return out
 
 
 def _explain(direction: Floats, design: Design, rms: Floats) -> str:

@@ -9,13 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 from scipy import linalg, optimize, sparse
 
 from ardchoice.design import Design
 from ardchoice.errors import SeparationError
-from ardchoice.logit import Block, NewtonFit, Part, utilities
+from ardchoice.logit import Block, NewtonFit, Part, total, utilities
 from ardchoice.logit.block import Floats
 
 VANISHED = 1e-5
@@ -93,21 +94,23 @@ def _gains(directions: Floats, blocks: Iterable[Block]) -> Floats:
     an outlier does not make all other pairs look small. Pairs that no direction touches are left
     out.
     """
-    pieces = []
-    for block in blocks:
-        other = np.arange(block.shape[0])[:, None] != block.choice
-        if block.available is not None:
-            other &= block.available
-        gain, size = [], np.zeros(block.shape)
-        for v in directions.T:
-            u = utilities(v, block)
-            gain.append((u.ravel()[block.picked] - u)[other])
-            m = utilities(np.abs(v), _absolute(block))
-            size = np.maximum(size, m.ravel()[block.picked] + m)
-        touched = size[other] > 0
-        stack = np.stack(gain, axis=-1)[touched]
-        pieces.append(stack / size[other][touched][:, None])
-    return np.concatenate(pieces)
+    return np.concatenate(total(partial(_block_gains, directions), blocks))
+
+
+def _block_gains(directions: Floats, block: Block) -> list[Floats]:
+    """Of one block; lists add up to longer ones."""
+    other = np.arange(block.shape[0])[:, None] != block.choice
+    if block.available is not None:
+        other &= block.available
+    gain, size = [], np.zeros(block.shape)
+    for v in directions.T:
+        u = utilities(v, block)
+        gain.append((u.ravel()[block.picked] - u)[other])
+        m = utilities(np.abs(v), _absolute(block))
+        size = np.maximum(size, m.ravel()[block.picked] + m)
+    touched = size[other] > 0
+    stack = np.stack(gain, axis=-1)[touched]
+    return [stack / size[other][touched][:, None]]
 
 
 def _absolute(block: Block) -> Block:

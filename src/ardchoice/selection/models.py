@@ -14,8 +14,9 @@ from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design, Encoding
+from ardchoice.design.blocks import Expanding, Kept
 from ardchoice.design.design import BLOCK_BYTES
-from ardchoice.logit import Block, Part, Sums, maximise, one_pass, penalised
+from ardchoice.logit import Block, Part, Sums, maximise, one_pass, penalised, total
 from ardchoice.logit.newton import newton_step
 from ardchoice.selection.constraints import Chosen
 from ardchoice.selection.surrogate import columns_of
@@ -90,7 +91,7 @@ class Models:
     def for_terms(cls, data: ChoiceData, terms: Iterable[Term]) -> Models:
         """For terms that are learned from the data, on columns of unit spread."""
         design = Design(data, tuple(terms))
-        spread = design.moments(design).sd
+        spread = design.moments(design.passing()).sd
         return cls(data, design.encoding, np.where(spread > 0, spread, 1.0))
 
     @property
@@ -158,21 +159,10 @@ class Models:
     @cached_property
     def ridge(self) -> Floats:
         """Prior precision of every column; shape (D,)."""
-        squares, total, count = np.zeros((3, len(self.scale)))
-        for block in self._blocks:
-            for part in block.parts:
-                k = part.columns
-                squares[k] += np.einsum("kab,kab->k", part.x, part.x)
-                total[k] += part.x.sum(axis=(1, 2))
-                available = block.available
-                count[k] += (
-                    part.x[0].size
-                    if available is None
-                    else available[list(part.alternatives)].sum()
-                )
+        squares, sums, count = total(_sizes, self._blocks)
         # What a column says beyond its mean; a constant has nothing else to say. Where rows have
         # none of it at all, a weight of one holds the coefficient at zero.
-        beyond = squares - total**2 / np.maximum(count, 1)
+        beyond = squares - sums**2 / np.maximum(count, 1)
         size = np.where(beyond > CONSTANT * squares, beyond, squares)
         ridge = RIDGE * size / len(self.encoding.alternatives)
         return np.where(squares > 0, ridge, 1.0)
@@ -190,16 +180,28 @@ class Models:
     # -- Blocks -------------------------------------------------------------------------------
 
     @property
-    def _blocks(self) -> Iterable[Block]:
+    def _blocks(self) -> Kept | Expanding:
         return self.likelihood.blocks
 
     def _some(self, chosen: Chosen, columns: Ints) -> tuple[Iterable[Block], Ints]:
         """Blocks with the columns of some terms only, and which these are."""
-        if isinstance(self._blocks, list):
+        if isinstance(self._blocks, Kept):
             return subset(self._blocks, columns), columns
         restricted = self.likelihood.restrict(sorted(chosen))
         inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
         return restricted.blocks, inside[restricted.design.order]
+
+
+def _sizes(block: Block) -> Floats:
+    """Squares, sum and count of the values of every column; shape (3, D)."""
+    out = np.zeros((3, block.n_columns))
+    for part in block.parts:
+        here = block.available
+        x, k = part.x, part.columns
+        out[0, k] = np.einsum("kab,kab->k", x, x)
+        out[1, k] = x.sum(axis=(1, 2))
+        out[2, k] = x[0].size if here is None else here[list(part.alternatives)].sum()
+    return out
 
 
 def with_unit_weights(data: ChoiceData) -> ChoiceData:
