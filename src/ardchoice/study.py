@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path as FilePath
 
 from ardchoice.ard import Newton, fit_ard
@@ -17,6 +18,7 @@ from ardchoice.errors import (
     IdentificationError,
     SeparationError,
 )
+from ardchoice.keep import NOTHING, Keep
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
 from ardchoice.record import StudyRecord
@@ -102,6 +104,7 @@ def specify(
     honest: bool = False,
     seed: int = 0,
     progress: Progress = False,
+    keep: Keep = NOTHING,
 ) -> Study:
     """Find the specification that the data support, and estimate it.
 
@@ -125,6 +128,8 @@ def specify(
     progress
         True to show on standard error, or in a notebook, how far it is; or a function that is
         called with every `ardchoice.progress.Event`.
+    keep
+        Where stages are laid down for a run that may be broken off, as `ardchoice run` does.
 
     Returns
     -------
@@ -139,11 +144,18 @@ def specify(
     # How relevant is every candidate? Which of them make the specification? What are its estimates?
     estimated_on, selected_on = data.split(0.5, seed=seed) if honest else (data, data)
     with listening_to(progress) as listener:
-        fit = fit_ard(selected_on, space, solver=solver, progress=tell_relevance(listener, solver))
-        specification = select(fit, rule, structure=structure, progress=tell_search(listener))
+        find = partial(fit_ard, solver=solver, progress=tell_relevance(listener, solver))
+        fit = keep.stage("relevance", partial(find, selected_on, space), selected_on, space)
+        choose = partial(select, structure=structure, progress=tell_search(listener), keep=keep)
+        specification = keep.stage("search", partial(choose, fit, rule))
         tell = Telling("estimate", listener)
-        result, notes = _estimate(estimated_on, specification, honest)
-        selection_result = _estimate(selected_on, specification, honest)[0] if honest else None
+        estimate = partial(_estimate, specification=specification, honest=honest)
+        around = (estimated_on, specification)
+        result, notes = keep.stage("estimates", partial(estimate, estimated_on), *around)
+        selection_result = None
+        if honest:
+            around = (selected_on, specification)
+            selection_result, _ = keep.stage("selecting", partial(estimate, selected_on), *around)
         tell(1, 1, f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}")
     return Study(
         data=data,
@@ -156,7 +168,7 @@ def specify(
         rule=rule,
         honest=honest,
         seed=seed,
-        seconds=time.perf_counter() - started,
+        seconds=time.perf_counter() - started + keep.spared,
         notes=notes,
     )
 
@@ -183,7 +195,7 @@ def _estimate(
         note = str(error).partition("; separation=")[0] + (
             ". Coefficients concerned are shown as large numbers without standard errors."
         )
-        warnings.warn(note, ArdchoiceWarning, stacklevel=3)
+        warnings.warn(note, ArdchoiceWarning, stacklevel=4)
         return fit_mnl(data, specification, separation="allow"), (note,)
     except IdentificationError as error:
         if not honest:

@@ -6,6 +6,7 @@ to know that they are too old. What cannot be said by a default becomes a functi
 `tests/saved/schema_1` is a study of the first schema; every schema gets one.
 """
 
+from ardchoice.saved.checkpoint import Checkpoint
 from ardchoice.saved.folder import load_record, save_record
 
-__all__ = ["load_record", "save_record"]
+__all__ = ["Checkpoint", "load_record", "save_record"]

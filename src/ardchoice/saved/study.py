@@ -95,6 +95,17 @@ class SavedPath(Saved):
     frame: SavedFrame
     criterion: str
 
+    @classmethod
+    def of(cls, path: Path, shelf: Shelf) -> SavedPath:
+        """To be written."""
+        return cls(
+            frame=SavedFrame.of("evaluation/path", path.frame, shelf), criterion=path.criterion
+        )
+
+    def restore(self, shelf: Shelf) -> Path:
+        """As it was."""
+        return Path(self.frame.restore(shelf), self.criterion)
+
 
 class SavedEvaluation(Saved):
     """`Evaluation`."""
@@ -115,11 +126,7 @@ class SavedEvaluation(Saved):
 
         path = evaluation.path
         return cls(
-            path=None
-            if path is None
-            else SavedPath(
-                frame=SavedFrame.of("evaluation/path", path.frame, shelf), criterion=path.criterion
-            ),
+            path=None if path is None else SavedPath.of(path, shelf),
             comparisons=frame("comparisons", evaluation.comparisons),
             calibration=frame("calibration", evaluation.calibration),
             stability=frame("stability", evaluation.stability),
@@ -135,7 +142,7 @@ class SavedEvaluation(Saved):
 
         path = self.path
         return Evaluation(
-            path=None if path is None else Path(path.frame.restore(shelf), path.criterion),
+            path=None if path is None else path.restore(shelf),
             comparisons=frame(self.comparisons),
             calibration=frame(self.calibration),
             stability=frame(self.stability),

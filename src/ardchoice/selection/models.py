@@ -16,6 +16,7 @@ from ardchoice.data import ChoiceData
 from ardchoice.design import Design, Encoding
 from ardchoice.design.blocks import Expanding, Kept
 from ardchoice.design.design import BLOCK_BYTES
+from ardchoice.keep import Journal
 from ardchoice.logit import Block, Part, Sums, maximise, one_pass, penalised, total
 from ardchoice.logit.newton import newton_step
 from ardchoice.selection.constraints import Chosen
@@ -68,9 +69,13 @@ class Models:
         D columns.
     scale
         In the order of the terms; shape (D,).
+    journal
+        Of refits, if what is asked for in the same order need not be fitted again.
     """
 
-    def __init__(self, data: ChoiceData, encoding: Encoding, scale: Floats) -> None:
+    def __init__(
+        self, data: ChoiceData, encoding: Encoding, scale: Floats, journal: Journal | None = None
+    ) -> None:
         data = with_unit_weights(data)
         self.data, self.encoding, self.scale = data, encoding, scale
         design = Design(data, encoding)
@@ -79,13 +84,13 @@ class Models:
         self.columns: tuple[Ints, ...] = tuple(
             design.position[t.start : t.columns.stop] for t in encoding.terms
         )
-        self.refits = 0
+        self.refits, self.journal = 0, journal
         self._known: dict[Chosen, Fitted] = {}
 
     @classmethod
-    def of(cls, fit: ArdFit) -> Models:
+    def of(cls, fit: ArdFit, journal: Journal | None = None) -> Models:
         """For the candidates of a relevance fit."""
-        return cls(fit.data, fit.encoding, fit.scale)
+        return cls(fit.data, fit.encoding, fit.scale, journal)
 
     @classmethod
     def for_terms(cls, data: ChoiceData, terms: Iterable[Term]) -> Models:
@@ -118,11 +123,33 @@ class Models:
         """
         known = self._known.get(chosen)
         if known is None or known.below > wanted:
-            known = self._known[chosen] = self._refit(chosen, start, wanted)
+            known = self._known[chosen] = self._noted(chosen, start, wanted)
         return known
 
+    def _noted(self, chosen: Chosen, start: Floats | None, wanted: float) -> Fitted:
+        """The next refit: from the journal if it is there, else fitted and put there."""
+        at, self.refits = self.refits, self.refits + 1
+        if self.journal is None:
+            return self._refit(chosen, start, wanted)
+        columns, terms = columns_of(self.columns, chosen), sorted(chosen)
+        if at < len(self.journal) and self.journal[at]["terms"] == terms:
+            entry = self.journal[at]
+            beta = np.zeros(len(self.scale))
+            beta[columns] = entry["beta"]
+            return Fitted(chosen, float(entry["loglik"]), beta, float(entry["below"]))
+        fitted = self._refit(chosen, start, wanted)
+        if at == len(self.journal):
+            self.journal.append(
+                {
+                    "terms": terms,
+                    "loglik": fitted.loglik,
+                    "below": fitted.below,
+                    "beta": fitted.beta[columns],
+                }
+            )
+        return fitted
+
     def _refit(self, chosen: Chosen, start: Floats | None, wanted: float) -> Fitted:
-        self.refits += 1
         columns = columns_of(self.columns, chosen)
         out = np.zeros(len(self.scale))
         if not len(columns):

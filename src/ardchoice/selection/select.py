@@ -5,12 +5,15 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
 
 from ardchoice.ard import ArdFit, fit_ard
+from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.keep import NOTHING, Keep
 from ardchoice.logit import one_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Chosen, Constraints
@@ -47,6 +50,7 @@ def select(
     *,
     structure: Structure | None = Structure(),  # noqa: B008 - frozen
     progress: Progress | None = None,
+    keep: Keep = NOTHING,
 ) -> Specification:
     """Decide which candidates make the specification.
 
@@ -61,6 +65,8 @@ def select(
         What every specification must obey; None for no rules at all.
     progress
         Called after every round of a search.
+    keep
+        Where a search that may be broken off lays down its refits.
 
     Returns
     -------
@@ -91,9 +97,9 @@ def select(
                 "LambdaAbove, Evidence or FalseDiscovery."
             )
         if not isinstance(rule, HeldOut):
-            return _by_search(fit, rule, constraints, signs, progress)
-        best, note = best_weight(fit, rule, constraints, signs.signs)
-        found = _by_search(fit, best, constraints, signs, progress)
+            return _by_search(fit, rule, constraints, signs, progress, keep)
+        best, note = best_weight(fit, rule, constraints, signs.signs, keep)
+        found = _by_search(fit, best, constraints, signs, progress, keep)
         return replace(found, notes=(note, *found.notes))
 
 
@@ -185,8 +191,9 @@ def _by_search(
     constraints: Constraints,
     signs: SignRules,
     progress: Progress | None,
+    keep: Keep,
 ) -> Specification:
-    models = Models.of(fit)
+    models = Models.of(fit, keep.journal("refits"))
     criterion = rule.criterion(models.n, constraints.columns)
     problem = Problem(models, constraints, criterion, signs)
     found = search(problem, starts(fit, constraints), progress=progress)
@@ -212,21 +219,31 @@ def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
 
 
 def best_weight(
-    fit: ArdFit, rule: HeldOut, constraints: Constraints, signs: Mapping[str, Sign]
+    fit: ArdFit,
+    rule: HeldOut,
+    constraints: Constraints,
+    signs: Mapping[str, Sign],
+    keep: Keep = NOTHING,
 ) -> tuple[Bic, str]:
     """The weight of the BIC penalty whose specifications predict persons left out best."""
-    total = np.zeros(len(rule.weights))
-    for rest, left_out in fit.data.folds(rule.folds, seed=rule.seed):
+
+    def scores(rest: ChoiceData, left_out: ChoiceData) -> list[float]:
         inside = fit_ard(rest, fit.space, solver=fit.solver, prior=fit.prior)
         models, begin = Models.of(inside), starts(inside, constraints)
         rules = SignRules(signs, inside.encoding, rest)
-        for i, weight in enumerate(rule.weights):
+        out = []
+        for weight in rule.weights:
             criterion = Bic(weight).criterion(models.n, constraints.columns)
             found = search(Problem(models, constraints, criterion, rules), begin)
-            total[i] += models.loglik_on(left_out, found.best)
+            out.append(models.loglik_on(left_out, found.best))
+        return out
+
+    total = np.zeros(len(rule.weights))
+    for i, fold in enumerate(fit.data.folds(rule.folds, seed=rule.seed)):
+        total += keep.stage(f"weights-{i}", partial(scores, *fold))
     best = rule.weights[int(total.argmax())]
-    scores = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
+    shown = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
     return Bic(best), (
         f"Persons left out are predicted best with {best:g} times the penalty of BIC "
-        f"(log-likelihood {scores})."
+        f"(log-likelihood {shown})."
     )

@@ -1,0 +1,232 @@
+"""`Checkpoint`: stages of a run, laid down as they are done, for a run that goes on later.
+
+A stage is one file that is put in place whole; a journal grows line by line, each with a checksum.
+What is damaged or unfinished counts as not there and is made again. A fingerprint says what all of
+it was made from: with other data, settings or another version nothing is taken over.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TypeVar
+
+import numpy as np
+from pydantic import ValidationError
+
+from ardchoice.errors import ArdchoiceError
+from ardchoice.files import cannot_write, sweep, write
+from ardchoice.saved.arrays import arrays_from_bytes, arrays_to_bytes
+from ardchoice.saved.pieces import piece, whole
+from ardchoice.saved.plain import plain, to_json
+from ardchoice.saved.shelf import Shelf
+
+FINGERPRINT = "fingerprint.json"
+STAGE, JOURNAL = ".stage", ".journal"
+MOST_CHANGES = 8
+_CONTENT = "content"
+_DIGEST = 64
+_SHORT = 16
+"""Characters of the checksum of a line."""
+_NAME = re.compile(r"[A-Za-z0-9-]+")
+_CHECKSUM = re.compile(r"[0-9a-f]{64}")
+
+T = TypeVar("T")
+
+
+class Checkpoint:
+    """The stages of one run; a `Keep`.
+
+    Parameters
+    ----------
+    folder
+        Made if it is not there.
+    fingerprint
+        What the stages are made from: texts, numbers and mappings of them.
+
+    Raises
+    ------
+    ArdchoiceError
+        The folder has stages that were made from something else; what has changed is told.
+    """
+
+    def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
+        self.folder, self.spared = folder, 0.0
+        self.fingerprint = json.loads(to_json(fingerprint))
+        path = folder / FINGERPRINT
+        if path.exists():
+            changes = differences(_read_fingerprint(path), self.fingerprint)
+            if changes:
+                raise changed(folder, changes)
+        else:
+            clear(folder)
+            write(path, to_json(fingerprint))
+        sweep(folder)
+
+    # -- Stages --------------------------------------------------------------------------------
+
+    def stage(self, name: str, make: Callable[[], T], *around: object) -> T:
+        """What is kept under a name; or else what `make` makes, which is kept from now on."""
+        found = self.get(name, *around)
+        if found is not None:
+            value, seconds = found
+            self.spared += seconds
+            return value  # type: ignore[no-any-return]
+        started = time.perf_counter()
+        made = make()
+        self.put(name, made, *around, seconds=time.perf_counter() - started)
+        return made
+
+    def put(self, name: str, value: object, *around: object, seconds: float = 0.0) -> None:
+        """Lay down a stage: nouns, arrays, tables, texts, numbers, and tuples and lists of them."""
+        shelf = Shelf(known=around)
+        content = {"seconds": seconds, "value": piece(value, shelf)}
+        text = json.dumps(plain(content)).encode()
+        arrays = {_CONTENT: np.frombuffer(text, dtype=np.uint8), **shelf.arrays}
+        raw = arrays_to_bytes(arrays)
+        write(self._path(name, STAGE), hashlib.sha256(raw).hexdigest().encode() + b"\n" + raw)
+
+    def get(self, name: str, *around: object) -> tuple[Any, float] | None:
+        """A stage and the seconds it took; None where it is not there, or not whole."""
+        try:
+            signed = self._path(name, STAGE).read_bytes()
+        except OSError:
+            return None
+        raw = signed[_DIGEST + 1 :]
+        if signed[: _DIGEST + 1] != hashlib.sha256(raw).hexdigest().encode() + b"\n":
+            return None
+        try:
+            arrays = arrays_from_bytes(raw)
+            content = json.loads(arrays.pop(_CONTENT).tobytes())
+            value = whole(content["value"], Shelf(known=around, arrays=arrays))
+            return value, float(content["seconds"])
+        except (ValueError, KeyError, TypeError, IndexError, ValidationError, ArdchoiceError):
+            return None
+
+    # -- Journals ------------------------------------------------------------------------------
+
+    def journal(self, name: str) -> FileJournal:
+        """The journal of a name, with what is in it."""
+        return FileJournal(self._path(name, JOURNAL))
+
+    def _path(self, name: str, ending: str) -> Path:
+        if not _NAME.fullmatch(name):
+            raise ValueError(f"{name!r} is no name of a stage")
+        return self.folder / f"{name}{ending}"
+
+
+class FileJournal:
+    """A journal in a file, a line per entry; a line that is not whole ends it."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.entries: list[Mapping[str, Any]] = []
+        raw = path.read_bytes() if path.exists() else b""
+        good = 0
+        for line in raw.splitlines(keepends=True):
+            entry = _entry(line)
+            if entry is None:
+                break
+            self.entries.append(entry)
+            good += len(line)
+        if good < len(raw):
+            write(path, raw[:good])
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __getitem__(self, at: int) -> Mapping[str, Any]:
+        return self.entries[at]
+
+    def append(self, entry: Mapping[str, Any]) -> None:
+        """One more line, at once on the way to the disk."""
+        body = json.dumps(plain(entry)).encode()
+        line = _short(body) + b" " + body + b"\n"
+        try:
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            with self.path.open("ab", buffering=0) as file:
+                if file.write(line) != len(line):
+                    raise OSError(0, "the disk took only a part")
+        except OSError as error:
+            raise cannot_write(self.path, error) from None
+        self.entries.append(json.loads(body))
+
+
+def _entry(line: bytes) -> Mapping[str, Any] | None:
+    digest, body = line[:_SHORT], line[_SHORT + 1 : -1]
+    if not line.endswith(b"\n") or digest != _short(body):
+        return None
+    try:
+        entry = json.loads(body)
+    except ValueError:
+        return None
+    return entry if isinstance(entry, dict) else None
+
+
+def _short(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:_SHORT].encode()
+
+
+# -- What changed ----------------------------------------------------------------------------------
+
+
+def clear(folder: Path) -> None:
+    """Remove the stages, and the folder if nothing else is in it."""
+    if not folder.is_dir():
+        return
+    sweep(folder)
+    for path in folder.iterdir():
+        if path.name == FINGERPRINT or path.suffix in (STAGE, JOURNAL):
+            try:
+                path.unlink(missing_ok=True)
+            except OSError as error:
+                raise cannot_write(path, error) from None
+    with suppress(OSError):
+        folder.rmdir()
+
+
+def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
+    """What changed between two fingerprints, a few words each."""
+    old, new = dict(_flat(before)), dict(_flat(now))
+    out = []
+    for key in dict.fromkeys([*old, *new]):
+        was, is_now = old.get(key), new.get(key)
+        if was == is_now:
+            continue
+        checksums = _CHECKSUM.fullmatch(str(was)) and _CHECKSUM.fullmatch(str(is_now))
+        out.append(f"{key} has changed" if checksums else f"{key} was {was!r} and is {is_now!r}")
+    return out
+
+
+def changed(folder: Path, changes: list[str]) -> ArdchoiceError:
+    """A run cannot go on from what was made from something else."""
+    shown = changes[:MOST_CHANGES]
+    if len(changes) > MOST_CHANGES:
+        shown.append(f"and {len(changes) - MOST_CHANGES} more")
+    return ArdchoiceError(
+        f"What is in '{folder}' was made from something else:\n"
+        + "".join(f"  {change}\n" for change in shown)
+        + "Results of the two are not mixed. Undo the change to go on with it, or begin anew with "
+        "--force (force=True), or in another folder."
+    )
+
+
+def _read_fingerprint(path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(path.read_bytes())
+    except (ValueError, OSError, RecursionError):
+        found = None
+    return found if isinstance(found, dict) else {f"'{path.name}'": "unreadable"}
+
+
+def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:
+    if isinstance(value, Mapping) and value:
+        for name, inside in value.items():
+            yield from _flat(inside, f"{key}.{name}" if key else str(name))
+    else:
+        yield key, value
