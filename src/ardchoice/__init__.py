@@ -23,6 +23,7 @@ from ardchoice.errors import (
     SpecificationError,
     TransformError,
 )
+from ardchoice.export import export
 from ardchoice.mnl import (
     MnlResult,
     compare,
@@ -91,6 +92,7 @@ __all__ = [
     "TransformError",
     "compare",
     "datasets",
+    "export",
     "fit_ard",
     "fit_mnl",
     "held_out",

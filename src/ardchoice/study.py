@@ -18,6 +18,7 @@ from ardchoice.errors import (
     IdentificationError,
     SeparationError,
 )
+from ardchoice.export import export
 from ardchoice.keep import NOTHING, Keep
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
@@ -65,6 +66,10 @@ class Study(StudyRecord):
         there before is replaced, at one moment: there is always a whole one.
         """
         return save_record(self, folder)
+
+    def export(self, package: str, path: str | FilePath) -> FilePath:
+        """Write the estimated model for another package; see `ardchoice.export`."""
+        return export(self, package, path)
 
     def __str__(self) -> str:
         return self.summary()

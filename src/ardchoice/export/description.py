@@ -1,0 +1,342 @@
+"""One neutral description of a model, from which the writer of every package starts.
+
+It says which columns to make of the table and how (`Variable`), and what each coefficient
+multiplies in each alternative (`Coefficient`). Names are legal and unique in every package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+from pathlib import Path
+
+import numpy as np
+
+from ardchoice.data import ChoiceData
+from ardchoice.data.recode import Recoding
+from ardchoice.design import Encoding, TermColumns
+from ardchoice.design.encoding import Levels
+from ardchoice.export.names import MOST_NAMED, Names, words
+from ardchoice.export.origin import Origin, find_origin, used_by
+from ardchoice.mnl import MnlResult
+from ardchoice.mnl.result import Covariance
+from ardchoice.space import BoxCox, Linear, Piecewise, Transform
+from ardchoice.space.transforms import Classes
+
+
+@dataclass(frozen=True)
+class Form:
+    """How one column is made of values v.
+
+    Attributes
+    ----------
+    kind
+        ``"linear"``, ``"log"``, ``"log1p"``, ``"sqrt"``, ``"square"`` of v; ``"boxcox"`` with
+        (exponent, shift); ``"class"``: 1 where low <= v < high; ``"piece"``: how far v runs from
+        low to high; ``"levels"``: 1 where the text of v is one of the labels; ``"missing"``: 1
+        where v is missing.
+    numbers
+        Exponent and shift, or low and high; None where there is no bound.
+    labels
+        Of a level, as they stand in the table; None for a missing value.
+    """
+
+    kind: str
+    numbers: tuple[float | None, ...] = ()
+    labels: tuple[str | None, ...] = ()
+
+
+@dataclass(frozen=True)
+class Made:
+    """The columns made of one column of the table, for an alternative (from 1) or for all."""
+
+    alternative: int | None
+    column: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Variable:
+    """Columns made alike: an attribute in one form, or a covariate.
+
+    Attributes
+    ----------
+    label
+        As the grammar writes it.
+    is_text
+        Whether levels are matched by text, rather than numbers computed.
+    forms
+        One for every name in `rows`.
+    rows
+    """
+
+    label: str
+    is_text: bool
+    forms: tuple[Form, ...]
+    rows: tuple[Made, ...]
+
+
+@dataclass(frozen=True)
+class Coefficient:
+    """One coefficient.
+
+    Attributes
+    ----------
+    name
+        Such as ``B_LOG_TT_TRAIN_GA_1``.
+    label
+        Such as ``TRAIN: log(TT) x GA [1]``.
+    factors
+        Alternative (from 1) -> the columns whose product it multiplies; none for a constant.
+    estimate, std_err
+    """
+
+    name: str
+    label: str
+    factors: Mapping[int, tuple[str, ...]]
+    estimate: float
+    std_err: float
+
+    @property
+    def has_error(self) -> bool:
+        """Whether a standard error is known."""
+        return bool(np.isfinite(self.std_err))
+
+
+@dataclass(frozen=True)
+class Alternative:
+    """One alternative: its number in scripts, the user's name, the code in the table, our name."""
+
+    number: int
+    text: str
+    code: str
+    name: str
+    available: str
+
+
+@dataclass(frozen=True)
+class Description:
+    """Everything that a writer needs.
+
+    Attributes
+    ----------
+    alternatives, variables, coefficients
+    origin
+        The table that the script reads.
+    loglik, null_loglik
+    cov
+        Which standard errors those of the coefficients are.
+    n_situations, n_persons
+    converged
+    """
+
+    alternatives: tuple[Alternative, ...]
+    variables: tuple[Variable, ...]
+    coefficients: tuple[Coefficient, ...]
+    origin: Origin
+    loglik: float
+    null_loglik: float
+    cov: Covariance
+    n_situations: int
+    n_persons: int | None
+    converged: bool
+
+    def utility(self, alternative: int) -> Iterator[tuple[Coefficient, tuple[str, ...]]]:
+        """The coefficients in the utility of an alternative (from 1), with their columns."""
+        for coefficient in self.coefficients:
+            if alternative in coefficient.factors:
+                yield coefficient, coefficient.factors[alternative]
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of all columns made."""
+        return tuple(n for v in self.variables for row in v.rows for n in row.names)
+
+    @property
+    def has_repeats(self) -> bool:
+        """Whether some person chose more than once."""
+        return self.n_persons is not None and self.n_persons < self.n_situations
+
+
+def describe(result: MnlResult, script: Path) -> Description:
+    """Describe an estimated model for a script at that path; writes its table there if need be."""
+    data, encoding = result.data, result.encoding
+    origin = find_origin(data, encoding, script)
+    maker = _Maker(data, encoding, origin)
+    frame = result.to_frame()
+    names = [name for term in encoding.terms for name in maker.coefficients(term)]
+    factors = [f for term in encoding.terms for f in maker.factors(term)]
+    rows = zip(names, result.names, factors, frame["estimate"], frame["std_err"], strict=True)
+    return Description(
+        alternatives=maker.alternatives,
+        variables=tuple(maker.variables.values()),
+        coefficients=tuple(Coefficient(n, t, f, float(b), float(s)) for n, t, f, b, s in rows),
+        origin=origin,
+        loglik=result.loglik,
+        null_loglik=result.null_loglik,
+        cov=result.default_cov,
+        n_situations=result.n_situations,
+        n_persons=result.n_persons,
+        converged=result.converged,
+    )
+
+
+class _Maker:
+    """Makes variables as terms ask for them, each once, and gives names."""
+
+    def __init__(self, data: ChoiceData, encoding: Encoding, origin: Origin) -> None:
+        self.origin, self.data = origin, data
+        self.names = Names()
+        self.alt = words(data.alternatives, "ALT")
+        used = used_by(encoding)
+        self.attribute = words(used.attributes, "X")
+        self.covariate = words(used.covariates, "Z")
+        self.level = {
+            levels.name: words(levels.levels, "LEVEL")
+            for term in encoding.terms
+            for levels in _categories(term)
+        }
+        codes = origin.source.alternatives
+        self.alternatives = tuple(
+            Alternative(j, text, codes[text], self._alone(text), self.names.new("AV", said))
+            for j, (text, said) in enumerate(self.alt.items(), 1)
+        )
+        self.variables: dict[object, Variable] = {}
+
+    def _alone(self, text: str) -> str:
+        """An alternative's name where it stands by itself and must not begin with a digit."""
+        said = self.alt[text]
+        return f"ALT_{said}" if said[0].isdigit() else said
+
+    # -- Names of coefficients --------------------------------------------------------------
+
+    def coefficients(self, term: TermColumns) -> list[str]:
+        """The name of every coefficient of a term."""
+        first: list[list[str]] = []
+        if term.base is not None:
+            first = [[self.level[term.base.name][v] for v in term.base.columns]]
+        elif term.term.what is not None and (n := len(forms_of(term))) > 1:
+            first = [[str(i) for i in range(1, n + 1)]]
+        by = [
+            [f"{self.covariate[levels.name]}_{self.level[levels.name][v]}" for v in levels.columns]
+            for levels in term.by
+        ]
+        times = [self.covariate[name] for name in term.times]
+        head = ["ASC", self._place(term)]
+        if term.term.what is not None:
+            said = self.attribute[term.term.what]
+            head = ["B", _form_word(term.term.how), said, self._place(term)]
+        return [self.names.new(*head, *labels, *times) for labels in product(*first, *by)]
+
+    def _place(self, term: TermColumns) -> str:
+        where = [self.alt[name] for name in term.term.where]
+        if len(where) > MOST_NAMED:
+            where = [where[0], "AND", str(len(where) - 1), "MORE"]
+        return "_".join(where)
+
+    # -- Columns ----------------------------------------------------------------------------
+
+    def factors(self, term: TermColumns) -> list[dict[int, tuple[str, ...]]]:
+        """What every coefficient of a term multiplies, by alternative."""
+        bases = self._bases(term)
+        levels = list(product(*(self._indicators(one) for one in term.by)))
+        times = tuple(self._number(name) for name in term.times)
+        count = max(len(names) for names in bases.values())
+        return [
+            {j: (*((names[i],) if names[i] else ()), *labels, *times) for j, names in bases.items()}
+            for i, labels in product(range(count), levels)
+        ]
+
+    def _bases(self, term: TermColumns) -> dict[int, tuple[str, ...]]:
+        """Alternative (from 1) -> the columns of the attribute; one empty name for a constant."""
+        what, how = term.term.what, term.term.how
+        if what is None:
+            return {j + 1: ("",) for j in term.alternatives}
+        key = (what, how, term.parameters)
+        forms = forms_of(term) if term.base is None else self._level_forms(term.base)
+        found = self.variables.get(key)
+        rows = {row.alternative: row for row in found.rows} if found else {}
+        for j in term.alternatives:
+            if j + 1 not in rows:
+                text = self.data.alternatives[j]
+                head = [_form_word(how), self.attribute[what], self.alt[text]]
+                tails = [""] if len(forms) == 1 and term.base is None else self._tails(term, forms)
+                names = tuple(self.names.new(*head, tail) for tail in tails)
+                rows[j + 1] = Made(j + 1, self.origin.source.attributes[what][text], names)
+        label = term.term.form
+        self.variables[key] = Variable(label, term.base is not None, forms, tuple(rows.values()))
+        return {j + 1: rows[j + 1].names for j in term.alternatives}
+
+    def _tails(self, term: TermColumns, forms: Sequence[Form]) -> list[str]:
+        if term.base is not None:
+            return [self.level[term.base.name][v] for v in term.base.columns]
+        return [str(i) for i in range(1, len(forms) + 1)]
+
+    def _indicators(self, levels: Levels) -> tuple[str, ...]:
+        """The columns of a categorical covariate."""
+        key = levels.name
+        if key not in self.variables:
+            said = self.level[levels.name]
+            names = tuple(
+                self.names.new(self.covariate[levels.name], said[v]) for v in levels.columns
+            )
+            made = Made(None, self.origin.source.covariates[levels.name], names)
+            is_text = not self.origin.recodings[levels.name].edges
+            self.variables[key] = Variable(key, is_text, self._level_forms(levels), (made,))
+        return self.variables[key].rows[0].names
+
+    def _number(self, name: str) -> str:
+        """The column of a numeric covariate."""
+        if name not in self.variables:
+            made = Made(
+                None, self.origin.source.covariates[name], (self.names.new(self.covariate[name]),)
+            )
+            self.variables[name] = Variable(name, False, (Form("linear"),), (made,))
+        return self.variables[name].rows[0].names[0]
+
+    def _level_forms(self, levels: Levels) -> tuple[Form, ...]:
+        recoding = self.origin.recodings[levels.name]
+        return tuple(_level_form(recoding, level) for level in levels.columns)
+
+
+def _categories(term: TermColumns) -> Iterator[Levels]:
+    if term.base is not None:
+        yield term.base
+    yield from term.by
+
+
+def _form_word(how: Transform) -> str:
+    """How a form is told in a name: nothing for the attribute as it is."""
+    if isinstance(how, Linear):
+        return ""
+    return how.name.upper() + (str(how.k) if isinstance(how, Classes) else "")
+
+
+def forms_of(term: TermColumns) -> tuple[Form, ...]:
+    """The columns of a transform with what it learned."""
+    how, parameters = term.term.how, tuple(map(float, term.parameters))
+    if isinstance(how, BoxCox):
+        return (Form("boxcox", parameters),)
+    if isinstance(how, Classes):
+        # The last class has no column.
+        return tuple(Form("class", ends) for ends in pairwise((None, *parameters)))
+    if isinstance(how, Piecewise):
+        knots = tuple(map(float, how.knots))
+        return tuple(Form("piece", ends) for ends in pairwise((None, *knots, None)))
+    return (Form(how.name),)
+
+
+def _level_form(recoding: Recoding, level: str) -> Form:
+    if recoding.edges:
+        if level == recoding.missing:
+            return Form("missing")
+        classes = [v for v in recoding.levels if v != recoding.missing]
+        ends = tuple(pairwise((None, *map(float, recoding.edges), None)))
+        return Form("class", ends[classes.index(level)])
+    labels: list[str | None] = [old for old, new in recoding.to_level.items() if new == level]
+    if level not in recoding.to_level:  # never seen when the recoding was learned: it is itself
+        labels.append(level)
+    if level == recoding.missing:
+        labels.append(None)
+    return Form("levels", labels=tuple(labels))

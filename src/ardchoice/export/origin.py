@@ -1,0 +1,286 @@
+"""Which table a script reads: the user's own file, or the choices written beside the script.
+
+The file is used only when reading it again gives exactly the choices that the model was estimated
+on. Choices drawn anew, noise added, a file that changed or is gone: then they are written out.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Mapping
+from dataclasses import dataclass
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+
+from ardchoice.data import Attribute, ChoiceData, Covariate, read_long, read_wide
+from ardchoice.data.recode import Recoding
+from ardchoice.data.source import Source
+from ardchoice.data.tables import Table, TextFormat, open_table
+from ardchoice.design import Encoding
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.export.names import Names, words
+from ardchoice.files import write
+
+MOST_LISTED = 100
+"""Up to this many situations left out are listed in the script; else a file says which are kept."""
+
+
+@dataclass(frozen=True)
+class Origin:
+    """The table of a script.
+
+    Attributes
+    ----------
+    source
+        Where every column is; `path` is the user's file, or the name of one beside the script.
+    beside
+        Whether that file is ours, written beside the script.
+    why
+        Why it is; empty for the user's file.
+    left_out
+        Positions of the situations that are in the file and not in the model.
+    rows_file
+        Instead, the name of a file beside the script with the positions that are.
+    recodings
+        Categorical attribute or covariate -> how its levels are made of what stands in the table.
+    """
+
+    source: Source
+    beside: bool
+    why: str
+    left_out: tuple[int, ...]
+    rows_file: str | None
+    recodings: Mapping[str, Recoding]
+
+
+@dataclass(frozen=True)
+class Used:
+    """The attributes and covariates that a model uses."""
+
+    attributes: tuple[str, ...]
+    covariates: tuple[str, ...]
+
+
+def used_by(encoding: Encoding) -> Used:
+    """What the terms of a model use, in the order of the terms."""
+    terms = [t.term for t in encoding.terms]
+    what = dict.fromkeys(t.what for t in terms if t.what is not None)
+    by = dict.fromkeys(name for t in terms for name in t.by)
+    return Used(tuple(what), tuple(by))
+
+
+def find_origin(data: ChoiceData, encoding: Encoding, script: Path) -> Origin:
+    """The user's file where it still says the same, else a table beside the script, written now."""
+    used = used_by(encoding)
+    source = data.source
+    if source is None or source.path is None:
+        return _beside(data, used, script, "The choices did not come from a file")
+    try:
+        kept, total = _rows_of(data, source, used)
+    except _OtherwiseError as error:
+        return _beside(data, used, script, str(error))
+    left_out, rows_file = np.setdiff1d(np.arange(total), kept), None
+    if len(left_out) > MOST_LISTED:
+        rows_file = f"{script.stem}_rows.csv"
+        lines = ["row", *map(str, np.sort(kept).tolist())]
+        write(script.with_name(rows_file), "\n".join(lines) + "\n")
+        left_out = left_out[:0]
+    return Origin(
+        source=source,
+        beside=False,
+        why="",
+        left_out=tuple(left_out.tolist()),
+        rows_file=rows_file,
+        recodings={v.name: v.recoding for v in _variables(data, used) if v.recoding is not None},
+    )
+
+
+def _variables(data: ChoiceData, used: Used) -> list[Attribute | Covariate]:
+    return [
+        *(data.attributes[name] for name in used.attributes),
+        *(data.covariates[name] for name in used.covariates),
+    ]
+
+
+# -- The user's file ------------------------------------------------------------------------
+
+
+class _OtherwiseError(Exception):
+    """The file cannot be used; the message says why."""
+
+
+def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[np.intp], int]:
+    """Positions in the file of the situations of the data, and how many the file has."""
+    name = Path(str(source.path)).name
+    try:
+        table = open_table(str(source.path))
+        again = _read_again(table, data, source, used)
+    except (ArdchoiceError, OSError):
+        raise _OtherwiseError(f"{name} cannot be read as it was any more") from None
+    except KeyError:  # an attribute or covariate that was added since
+        raise _OtherwiseError(f"The model uses columns that {name} does not have") from None
+    ids = pd.Index(again.situation)
+    where = ids.get_indexer(pd.Index(data.situation)) if ids.is_unique else np.array([-1])
+    same = len(np.unique(where)) == len(data) and (where >= 0).all()
+    if not (same and _alike(data, again.take(where), used)):
+        raise _OtherwiseError(f"These choices are not those of {name}")
+    if source.layout == "wide":
+        return np.asarray(data.situation, dtype=np.intp), len(table)
+    # A situation of a long table goes by its place among the ids as they first appear.
+    every = pd.Index(pd.unique(table.column(str(source.situation)).values))
+    return np.asarray(every.get_indexer(pd.Index(data.situation)), dtype=np.intp), len(every)
+
+
+def _read_again(table: Table, data: ChoiceData, source: Source, used: Used) -> ChoiceData:
+    frame = table.frame.to_native()
+    columns = {name: dict(source.attributes[name]) for name in used.attributes}
+    common: dict[str, Any] = {
+        "covariates": {name: source.covariates[name] for name in used.covariates},
+        "alternatives": source.alternatives,
+        "person": source.person,
+        "weight": source.weight,
+        "drop_invalid": True,  # what was left out then is left out by position
+        "like": data,
+    }
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArdchoiceWarning)
+        if source.layout == "wide":
+            return read_wide(
+                frame,
+                choice=source.choice,
+                attributes=columns,
+                availability=source.availability or None,
+                **common,
+            )
+        return read_long(
+            frame,
+            situation=str(source.situation),
+            alternative=str(source.alternative),
+            chosen=source.choice,
+            attributes={name: next(iter(where.values())) for name, where in columns.items()},
+            **common,
+        )
+
+
+def _alike(data: ChoiceData, again: ChoiceData, used: Used) -> bool:
+    """Whether a model that uses these variables would see no difference."""
+    pairs: list[tuple[npt.NDArray[Any] | None, npt.NDArray[Any] | None]]
+    pairs = [(data.available, again.available), (data.choice, again.choice)]
+    pairs += [(data.person, again.person), (data.weight, again.weight)]
+    if not all(_equal(a, b) for a, b in pairs):
+        return False
+    for name in used.attributes:
+        one, other = data.attributes[name], again.attributes[name]
+        here = data.available[list(one.alternatives)]
+        if one.alternatives != other.alternatives or not _same_values(one, other, here):
+            return False
+    everywhere = np.ones(len(data), dtype=bool)
+    return all(
+        _same_values(data.covariates[name], again.covariates[name], everywhere)
+        for name in used.covariates
+    )
+
+
+def _equal(a: npt.NDArray[Any] | None, b: npt.NDArray[Any] | None) -> bool:
+    return a is b if a is None or b is None else bool(np.array_equal(a, b))
+
+
+def _same_values(
+    one: Attribute | Covariate, other: Attribute | Covariate, here: npt.NDArray[np.bool_]
+) -> bool:
+    a, b = one.values[here], other.values[here]
+    if one.levels is None or other.levels is None:
+        return one.levels is other.levels and _equal(a, b)
+    return one.recoding is not None and _equal(np.array(one.levels)[a], np.array(other.levels)[b])
+
+
+# -- A table of our own ---------------------------------------------------------------------
+
+
+def _beside(data: ChoiceData, used: Used, script: Path, why: str) -> Origin:
+    """Write the choices as a wide CSV beside the script."""
+    names = Names(())
+    words_of = words(data.alternatives, "ALT")
+    table: dict[str, npt.NDArray[Any]] = {}
+    recodings: dict[str, Recoding] = {}
+
+    def put(values: npt.NDArray[Any], *parts: str) -> str:
+        name = names.new(*parts)
+        table[name] = values
+        return name
+
+    choice = put(data.chosen() + 1, "CHOICE")
+    person = None if data.person is None else put(data.person + 1, "PERSON")
+    weight = None if data.weight is None else put(data.weight, "WEIGHT")
+    ragged = [j for j in range(len(data.alternatives)) if not data.available[j].all()]
+    availability = {
+        data.alternatives[j]: put(
+            data.available[j].astype(int), "AV", words_of[data.alternatives[j]]
+        )
+        for j in ragged
+    }
+    attributes: dict[str, dict[str, str]] = {}
+    for name, said in words(used.attributes, "X").items():
+        attribute = data.attributes[name]
+        attributes[name] = {}
+        for j in attribute.alternatives:
+            alternative = data.alternatives[j]
+            values = _cells(attribute, attribute.of(j), data.available[j])
+            attributes[name][alternative] = put(values, said, words_of[alternative])
+    covariates = {}
+    for name, said in words(used.covariates, "Z").items():
+        covariate = data.covariates[name]
+        here = np.ones(len(data), dtype=bool)
+        covariates[name] = put(_cells(covariate, covariate.values, here), said)
+    for variable in _variables(data, used):
+        if variable.levels is not None:
+            recodings[variable.name] = _codes(variable)
+    file = f"{script.stem}_choices.csv"
+    text = StringIO()
+    pd.DataFrame(table).to_csv(text, index=False, lineterminator="\n")
+    write(script.with_name(file), text.getvalue())
+    source = Source(
+        layout="wide",
+        path=file,
+        text=TextFormat("utf-8", ",", "."),
+        alternatives={name: str(j) for j, name in enumerate(data.alternatives, 1)},
+        attributes=attributes,
+        covariates=covariates,
+        choice=choice,
+        availability=availability,
+        person=person,
+        weight=weight,
+    )
+    return Origin(source, True, why, (), None, recodings)
+
+
+def _codes(variable: Attribute | Covariate) -> Recoding:
+    """Levels as they are where they are whole numbers, else numbered from 1.
+
+    Numbers read back as the same numbers by any program; text might read as a number, as nothing,
+    or, in a spreadsheet, as a formula.
+    """
+    levels = variable.levels or ()
+    whole = all(
+        level.isascii() and level.isdigit() and str(int(level)) == level for level in levels
+    )
+    codes = levels if whole else tuple(str(i) for i in range(1, len(levels) + 1))
+    return Recoding(levels, variable.reference, dict(zip(codes, levels, strict=True)))
+
+
+def _cells(
+    variable: Attribute | Covariate, values: npt.NDArray[Any], here: npt.NDArray[np.bool_]
+) -> npt.NDArray[Any]:
+    """What is written: numbers or codes of levels, nothing where the alternative is unavailable."""
+    out = np.full(len(values), None, dtype=object)
+    if variable.levels is None:
+        out[here] = values[here].tolist()
+    else:
+        codes = np.array(list(_codes(variable).to_level), dtype=object)
+        out[here] = codes[values[here]]
+    return out

@@ -1,0 +1,86 @@
+"""User text in other languages: every literal and comment of an export is made here.
+
+Names and levels come from the user's table and may hold anything. They enter a script only as a
+literal that stands for exactly that text, or in a comment that stays on its line.
+"""
+
+from __future__ import annotations
+
+import math
+
+_TEX = {
+    "\\": r"\textbackslash{}",
+    "{": r"\{",
+    "}": r"\}",
+    "$": r"\$",
+    "&": r"\&",
+    "#": r"\#",
+    "%": r"\%",
+    "_": r"\_",
+    "^": r"\textasciicircum{}",
+    "~": r"\textasciitilde{}",
+    "<": r"\textless{}",
+    ">": r"\textgreater{}",
+    "|": r"\textbar{}",
+    '"': r"\textquotedbl{}",
+    "'": r"\textquotesingle{}",
+    "`": r"\textasciigrave{}",
+    "-": r"{-}",  # two in a row would become a dash
+}
+
+
+def one_line(text: str) -> str:
+    """Text for a comment: whatever could end the line or cannot be seen is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def python(value: object) -> str:
+    """A Python literal of text, numbers, None, and lists, tuples and dicts of these."""
+    if isinstance(value, dict):
+        return "{" + ", ".join(f"{python(k)}: {python(v)}" for k, v in value.items()) + "}"
+    if isinstance(value, list):
+        return "[" + ", ".join(map(python, value)) + "]"
+    if isinstance(value, tuple):
+        return "(" + ", ".join(map(python, value)) + ("," if len(value) == 1 else "") + ")"
+    if isinstance(value, str):
+        return repr(str(value))
+    if isinstance(value, bool) or value is None:
+        return repr(value)
+    return number(float(value) if not isinstance(value, int) else value)  # type: ignore[arg-type]
+
+
+def number(value: float) -> str:
+    """A finite number that reads back to the same in Python and in R."""
+    if not math.isfinite(value):
+        raise ValueError(f"{value} is not finite")
+    return repr(int(value)) if isinstance(value, int) else repr(float(value))
+
+
+def r(value: object) -> str:
+    """An R literal of text, a number, a missing value, or a vector of these; ASCII throughout."""
+    if isinstance(value, list | tuple):
+        return f"c({', '.join(map(r, value))})" if value else "character(0)"
+    if value is None:
+        return "NA"
+    if isinstance(value, bool):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, str):
+        return '"' + "".join(map(_r_character, value)) + '"'
+    return number(value)  # type: ignore[arg-type]
+
+
+def _r_character(c: str) -> str:
+    code = ord(c)
+    if c in '"\\':
+        return "\\" + c
+    if 32 <= code < 127:
+        return c
+    # R has neither a zero nor half a surrogate pair in a string; no table it reads has them either.
+    if code == 0 or 0xD800 <= code <= 0xDFFF:
+        return "\\ufffd"
+    return f"\\U{{{code:x}}}"
+
+
+def tex(text: str) -> str:
+    """Text in a LaTeX document, every sign of it printed as itself."""
+    return "".join(_TEX.get(c, c) for c in one_line(text))

@@ -1,0 +1,240 @@
+"""Scripts for other packages: the neutral description poured into a template per package."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from functools import cache, partial
+from importlib.metadata import version
+from typing import Any
+
+from jinja2 import Environment, PackageLoader, StrictUndefined
+
+from ardchoice.data.tables import MISSING
+from ardchoice.export.description import Alternative, Description, Form, Variable
+from ardchoice.export.quoting import number, one_line, python, r
+
+PYLOGIT_GIGABYTES = 4.0
+"""Beyond this much memory, PyLogit is not asked for standard errors unless the user says so."""
+ERRORS = {
+    "classical": "classical",
+    "robust": "robust",
+    "cluster": "clustered by person",
+}
+
+
+@dataclass(frozen=True)
+class Package:
+    """One package to write a script for.
+
+    Attributes
+    ----------
+    title
+        Its name, as people write it.
+    template
+    install
+        What to install before running.
+    run
+        The command, with ``{file}`` for the script.
+    notes
+        What to know of it, a line each.
+    """
+
+    title: str
+    template: str
+    install: str
+    run: str
+    notes: tuple[str, ...] = ()
+
+
+SCRIPTS: Mapping[str, Package] = {
+    "biogeme": Package(
+        "Biogeme 3.3",
+        "biogeme.py.j2",
+        'pip install "biogeme>=3.3,<3.4" "tomlkit<0.15"',
+        "python {file}",
+        ("Biogeme's robust errors take every choice as independent of all others.",),
+    ),
+    "pylogit": Package(
+        "PyLogit 1.0",
+        "pylogit.py.j2",
+        'pip install "pylogit==1.0.1"',
+        "python {file}",
+        ("PyLogit's robust errors take every choice as independent of all others.",),
+    ),
+    "xlogit": Package(
+        "xlogit 0.2",
+        "xlogit.py.j2",
+        'pip install "xlogit>=0.2.7,<0.3" pandas',
+        "python {file}",
+        ("xlogit's robust errors take every choice as independent of all others.",),
+    ),
+    "apollo": Package(
+        "Apollo (R)",
+        "apollo.R.j2",
+        "Rscript -e 'install.packages(\"apollo\")'",
+        "Rscript {file}",
+        ("Run it in the folder that it is in.",),
+    ),
+}
+
+
+def write_script(model: Description, package: str, file: str) -> str:
+    """The text of a script for a package, to be kept under that file name."""
+    about = SCRIPTS[package]
+    is_r = about.template.endswith(".R.j2")
+    source = model.origin.source
+    notes = about.notes if model.has_repeats or is_r else ()
+    if source.text is None and not model.origin.beside:
+        notes += (
+            ('Reading Parquet needs the R package "arrow".',)
+            if is_r
+            else ("Reading Parquet needs pyarrow: pip install pyarrow",)
+        )
+    return (
+        _environment(is_r)
+        .get_template(about.template)
+        .render(
+            package=about.title,
+            version=version("ardchoice"),
+            run=[about.install, about.run.format(file=one_line(file))],
+            notes=notes,
+            cov=ERRORS[model.cov],
+            model=model,
+            origin=model.origin,
+            source=source,
+            text=source.text,
+            encoding=_r_encoding(source.text.encoding) if source.text else "",
+            gzip=str(source.path).lower().endswith(".gz"),
+            missing=list(MISSING),
+            unit="row" if source.layout == "wide" else "situation",
+            codes={a.code: a.number for a in model.alternatives},
+            numbered={a.number: a.text for a in model.alternatives},
+            availability={a.number: a.available for a in model.alternatives},
+            weighted=source.weight is not None,
+            title=file.rpartition(".")[0],
+            width=max(len(c.name) for c in model.coefficients) if model.coefficients else 1,
+            forms=partial(_forms, R_FORMS if is_r else PYTHON_FORMS),
+            utility=partial(_utility, model, is_r),
+            **_pylogit_memory(model),
+        )
+    )
+
+
+@cache
+def _environment(is_r: bool) -> Environment:
+    environment = Environment(
+        loader=PackageLoader("ardchoice.export"),
+        autoescape=False,  # noqa: S701 - not HTML; literals and comments have filters of their own
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        keep_trailing_newline=True,
+    )
+    environment.filters |= {"py": python, "r": r, "comment": _r_comment if is_r else one_line}
+    return environment
+
+
+def _r_comment(text: str) -> str:
+    """R reads a file in the encoding of the machine, so comments are ASCII too."""
+    return one_line(text).encode("ascii", "backslashreplace").decode()
+
+
+def _r_encoding(encoding: str) -> str:
+    """The argument of read.table that says how the file is encoded."""
+    if encoding in ("utf-8", "cp1252"):
+        return f'encoding = "{"UTF-8" if encoding == "utf-8" else "latin1"}"'
+    return f'fileEncoding = "{"UTF-8-BOM" if encoding == "utf-8-sig" else "UTF-16"}"'
+
+
+def _pylogit_memory(model: Description) -> dict[str, Any]:
+    """PyLogit fills two dense matrices of long rows by situations for its standard errors."""
+    rows = model.n_situations * len(model.alternatives)
+    gigabytes = 2 * 8 * rows * model.n_situations / 1e9
+    return {
+        "standard_errors": gigabytes <= PYLOGIT_GIGABYTES,
+        "gigabytes": f"{gigabytes:.2g}" if gigabytes < 10 else f"{gigabytes:.0f}",
+    }
+
+
+def _utility(model: Description, is_r: bool, alternative: Alternative, indent: str) -> str:
+    """The utility of an alternative as a sum of products."""
+    products = [" * ".join([c.name, *columns]) for c, columns in model.utility(alternative.number)]
+    if not products:
+        return "0"
+    if len(products) == 1:
+        return products[0]
+    inner = indent + "    "
+    # In R a line that ends in a sign goes on; in Python brackets let it begin with one.
+    if is_r:
+        return f" +\n{inner}".join(products)
+    return f"(\n{inner}" + f"\n{inner}+ ".join(products) + f"\n{indent})"
+
+
+# -- Forms in two languages -----------------------------------------------------------------
+
+Bounds = tuple[float | None, ...]
+
+
+def _forms(written: Mapping[str, Callable[[Form], str]], variable: Variable) -> str:
+    """The columns of a variable as expressions of v, one behind the other."""
+    return ", ".join(written[form.kind](form) for form in variable.forms)
+
+
+def _same(text: str) -> Callable[[Form], str]:
+    return lambda form: text
+
+
+def _boxcox(prefix: str, form: Form) -> str:
+    """``((v + shift)^exponent - 1) / exponent``, without losing a small v or exponent."""
+    exponent, shift = (float(n or 0.0) for n in form.numbers)
+    log = f"{prefix}log(v + {number(shift)})"
+    if shift in (0.0, 1.0):
+        log = f"{prefix}log1p(v)" if shift else f"{prefix}log(v)"
+    if exponent == 0:
+        return log
+    return f"{prefix}expm1({number(exponent)} * {log}) / {number(exponent)}"
+
+
+def _class(form: Form) -> str:
+    low, high = form.numbers
+    sides = [] if low is None else [f"(v >= {number(low)})"]
+    sides += [] if high is None else [f"(v < {number(high)})"]
+    return " & ".join(sides)
+
+
+def _piece(least: str, most: str, form: Form) -> str:
+    low, high = form.numbers
+    run = "v" if low is None else f"{most}(v, {number(low)})"
+    run = run if high is None else f"{least}({run}, {number(high)})"
+    return run if low is None else f"{run} - {_bracketed(low)}"
+
+
+def _bracketed(value: float) -> str:
+    return f"({number(value)})" if value < 0 else number(value)
+
+
+PYTHON_FORMS: Mapping[str, Callable[[Form], str]] = {
+    "linear": _same("v"),
+    "log": _same("np.log(v)"),
+    "log1p": _same("np.log1p(v)"),
+    "sqrt": _same("np.sqrt(v)"),
+    "square": _same("v**2"),
+    "boxcox": partial(_boxcox, "np."),
+    "class": _class,
+    "piece": partial(_piece, "np.minimum", "np.maximum"),
+    "levels": lambda form: f"one_of(v, {python(list(form.labels))})",
+    "missing": _same("np.isnan(v)"),
+}
+R_FORMS: Mapping[str, Callable[[Form], str]] = {
+    "linear": _same("v"),
+    "log": _same("log(v)"),
+    "log1p": _same("log1p(v)"),
+    "sqrt": _same("sqrt(v)"),
+    "square": _same("v^2"),
+    "boxcox": partial(_boxcox, ""),
+    "class": _class,
+    "piece": partial(_piece, "pmin", "pmax"),
+    "levels": lambda form: f"one_of(v, {r(list(form.labels))})",
+    "missing": _same("is.na(v)"),
+}

@@ -1,0 +1,143 @@
+"""Models whose exports are hard: every transform, odd files, ragged choice sets."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from export_support import quietly
+
+import ardchoice as ac
+
+MODECHOICE = Path(__file__).parents[1] / "reference" / "modechoice.csv"
+
+EVERY_TRANSFORM = """
+    bus: ASC + log(time) + boxcox(cost) + quantiles(wait, 3) + comfort
+    tram: ASC + ASC x sex + boxcox(cost, 2.5) + sqrt(wait) + time x sex x age
+    bus+tram: square(time)
+    car: piecewise(time, 20, 40) + log1p(cost) + log1p(cost) x purpose + segments(time, 3) x sex
+    *: cost x income + comfort x age
+"""
+
+
+def trips(n: int = 600, seed: int = 1) -> pd.DataFrame:
+    """A wide table with odd corners: nothing usable where an alternative is not available."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"who": np.repeat(np.arange(n // 4), 4)})
+    for alt in ("bus", "tram", "car"):
+        table[f"t_{alt}"] = rng.gamma(4, 8, n).round(2)
+        table[f"c_{alt}"] = rng.gamma(2, 2, n).round(2)
+        table[f"seats_{alt}"] = rng.choice(["hard", "soft", "none"], n)
+        table[f"av_{alt}"] = (rng.random(n) < 0.85).astype(int)
+    table["av_car"] = table["av_car"].map({1: "Yes", 0: "no"})
+    table["w_bus"] = rng.gamma(2, 4, n).round(1)
+    table["w_tram"] = rng.gamma(2, 3, n).round(1)
+    table["sex"] = rng.choice(["f", "m", "x"], n)
+    table["age"] = rng.integers(18, 90, n)
+    table["purpose"] = rng.choice([1.0, 2.0, 3.0, 4.0, np.nan], n)
+    table["income"] = rng.gamma(3, 1, n).round(3)
+    table["weight"] = rng.uniform(0.5, 2, n).round(3)
+    open_to = np.column_stack(
+        [table["av_bus"] == 1, table["av_tram"] == 1, table["av_car"] == "Yes"]
+    )
+    lonely = ~open_to.any(axis=1)
+    table.loc[lonely, "av_bus"] = 1
+    open_to[lonely, 0] = True
+    value = rng.gumbel(size=(n, 3)) - 0.03 * table[["t_bus", "t_tram", "t_car"]].to_numpy()
+    picked = np.where(open_to, value, -np.inf).argmax(axis=1)
+    table["picked"] = np.array(["B", "T", "C"])[picked]
+    for j, alt in enumerate(("bus", "tram", "car")):
+        closed = ~open_to[:, j]
+        table.loc[closed, f"t_{alt}"] = -99.0
+        table.loc[closed, f"c_{alt}"] = np.nan
+        table.loc[closed, f"seats_{alt}"] = None
+    return table
+
+
+ROLES: dict[str, Any] = {
+    "alternatives": {"bus": "B", "tram": "T", "car": "C"},
+    "choice": "picked",
+    "attributes": {
+        "time": "t_{alt}",
+        "cost": "c_{alt}",
+        "comfort": "seats_{alt}",
+        "wait": {"bus": "w_bus", "tram": "w_tram"},
+    },
+    "covariates": {
+        "sex": ac.Categorical(reference="m"),
+        "age": ac.Cut("age", [30, 65]),
+        "purpose": ac.Categorical(merge={"work": [1, 2], "play": [3]}, missing="unknown"),
+        "income": ac.Numeric(),
+    },
+    "availability": "av_{alt}",
+    "person": "who",
+    "weight": "weight",
+}
+
+
+def wide(source: object, **changes: Any) -> ac.ChoiceData:
+    """The trips, from a table or a file."""
+    return quietly(ac.read_wide, source, **{**ROLES, **changes})
+
+
+def modechoice(source: object = MODECHOICE) -> ac.ChoiceData:
+    """Statsmodels' mode choice, a long table."""
+    return quietly(
+        ac.read_long,
+        source,
+        situation="individual",
+        alternative="mode",
+        chosen="choice",
+        attributes=["ttme", "invc", "invt", "gc"],
+        covariates=["hinc", "psize"],
+        alternatives={"air": 1, "train": 2, "bus": 3, "car": 4},
+    )
+
+
+MODECHOICE_SPECIFICATION = """
+    air: ASC + ASC x hinc
+    train: ASC
+    bus: ASC
+    *: gc + ttme
+"""
+
+
+def ragged(seed: int = 3, n: int = 300) -> pd.DataFrame:
+    """Unlabelled products in choice sets of two to six, with weights and person ids as text."""
+    rng = np.random.default_rng(seed)
+    sizes = rng.integers(2, 7, n)
+    table = pd.DataFrame({"set": np.repeat(rng.permutation(n) + 1000, sizes)})
+    table["product"] = np.concatenate([rng.permutation(6)[:s] + 1 for s in sizes])
+    table["price"] = rng.gamma(3, 2, len(table)).round(2)
+    table["colour"] = rng.choice(["red", "green", "blue"], len(table))
+    table["buyer"] = np.repeat([f"p{i // 3}" for i in range(n)], sizes)
+    table["kids"] = np.repeat(rng.integers(0, 3, n), sizes)
+    table["weight"] = np.repeat(rng.uniform(0.2, 3, n).round(2), sizes)
+    value = -0.4 * table["price"] + rng.gumbel(size=len(table))
+    best = value.groupby(table["set"]).idxmax()
+    table["bought"] = np.where(table.index.isin(best), "yes", "no")
+    return table
+
+
+def products(source: object) -> ac.ChoiceData:
+    """The ragged table."""
+    return quietly(
+        ac.read_long,
+        source,
+        situation="set",
+        alternative="product",
+        chosen="bought",
+        attributes=["price", "colour"],
+        covariates={"kids": ac.Categorical()},
+        person="buyer",
+        weight="weight",
+    )
+
+
+RAGGED_SPECIFICATION = """
+    *: price + price x kids + colour
+    1+2+3+4+5: ASC
+    1+2: log(price)
+"""
