@@ -23,7 +23,7 @@ from ardchoice.keep import NOTHING, Keep
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
 from ardchoice.record import StudyRecord
-from ardchoice.report import summarise_study
+from ardchoice.report import evaluate, summarise_study, write_report
 from ardchoice.saved import load_record, save_record
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
@@ -46,6 +46,14 @@ class Study(StudyRecord):
         return selection_path(
             self.fit, rule=rule, structure=self.structure, folds=folds, seed=self.seed
         )
+
+    def report(self, path: str | FilePath) -> FilePath:
+        """Write the study as one HTML page that needs nothing else; returns where.
+
+        What has not been evaluated yet is: persons left out in five folds, the path.
+        """
+        told = self if self.evaluation is not None else replace(self, evaluation=evaluate(self))
+        return write_report(told, path)
 
     def summary(self) -> str:
         """The specification, its estimates and what to know of them, in 80 columns."""

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
@@ -20,6 +19,7 @@ from ardchoice.logit import one_thread
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.mnl.baselines import null_loglik
 from ardchoice.mnl.whatif import probabilities
+from ardchoice.progress import Listener, Telling
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.calibration import calibration
 from ardchoice.selection import Bic, Ebic, Path, select, selection_path, stability
@@ -28,7 +28,6 @@ from ardchoice.space import SearchSpace, Specification, Term
 from ardchoice.space.grammar import as_specification
 
 Floats = npt.NDArray[np.float64]
-Listener = Callable[[Any], None]
 
 FOUND = "found"
 EQUAL = "equal shares"
@@ -75,14 +74,14 @@ def evaluate(
     """
     data = record.result.data
     folds = _possible(data, folds)
-    tell = _Teller(listener, 1 + folds + (1 if stability_pairs else 0))
+    tell, pieces = Telling("evaluate", listener), 1 + folds + 2 * stability_pairs
     path = _path(record, folds)
-    tell("path")
+    tell(1, pieces, "path")
     models = _models(record, compare or {})
     parts = []
     for rest, left_out in data.folds(folds, seed=record.seed) if folds else ():
         parts.append(_fold(record, models, rest, left_out, search_in_folds))
-        tell("persons left out")
+        tell(1 + len(parts), pieces, f"fold {len(parts)} of {folds}")
     stable = None
     if stability_pairs:
         stable = stability(
@@ -93,8 +92,8 @@ def evaluate(
             structure=record.structure,
             solver=record.fit.solver,
             seed=record.seed,
+            progress=lambda i, n: tell(1 + folds + i, pieces, f"stability: half {i} of {n}"),
         )
-        tell("stability")
     return Evaluation(
         path=path,
         comparisons=_comparisons(data, models, parts),
@@ -103,20 +102,6 @@ def evaluate(
         folds=folds,
         searched=bool(folds and search_in_folds),
     )
-
-
-@dataclass
-class _Teller:
-    """Counts the parts that are done."""
-
-    listener: Listener | None
-    of: int
-    done: int = field(default=0)
-
-    def __call__(self, text: str) -> None:
-        self.done += 1
-        if self.listener is not None:
-            self.listener((self.done, self.of, text))
 
 
 def _possible(data: ChoiceData, folds: int) -> int:

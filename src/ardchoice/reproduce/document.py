@@ -5,50 +5,13 @@ Everything is kept in `results.json`; pages are made from that and from nothing 
 
 from __future__ import annotations
 
-import math
 from dataclasses import asdict, dataclass, field
-from typing import Any, Literal
+from typing import Any
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
+from ardchoice.report.document import Cell, Figure, Mark, Table, show
+from ardchoice.report.page import environment
 
-Cell = str | float | int | bool | None
-Mark = Literal["true", "missed"]
-"""Bold (a true term) or underlined (the λ of a true term that was missed)."""
-
-
-@dataclass(frozen=True)
-class Table:
-    """Raw values, and how to write them.
-
-    Attributes
-    ----------
-    name
-        Unique in the document.
-    caption
-    head
-        Names of the columns.
-    formats
-        How the numbers of a column are written, such as ``",.1f"``; empty for text.
-    rows
-        A missing value is None.
-    marks
-        ``"row,column"`` -> how the cell stands out.
-    """
-
-    name: str
-    caption: str
-    head: list[str]
-    formats: list[str]
-    rows: list[list[Cell]]
-    marks: dict[str, Mark] = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A file in `figures`, as PNG and SVG."""
-
-    name: str
-    caption: str
+__all__ = ["Cell", "Figure", "Mark", "Section", "Table", "show", "to_html", "to_markdown"]
 
 
 @dataclass(frozen=True)
@@ -87,17 +50,6 @@ class Section:
             figures=[Figure(**f) for f in made["figures"]],
             numbers=made["numbers"],
         )
-
-
-def show(value: Cell, how: str) -> str:
-    """A cell as text."""
-    if value is None or (isinstance(value, float) and math.isnan(value)):
-        return "–"
-    if isinstance(value, bool):
-        return "yes" if value else "no"
-    if isinstance(value, str) or not how:
-        return str(value)
-    return format(value, how).replace("-", "−")
 
 
 # -- Markdown --------------------------------------------------------------------------------------
@@ -148,10 +100,6 @@ def _markdown_table(table: Table) -> list[str]:
 
 def to_html(results: dict[str, Any]) -> str:
     """One page; names are escaped, pictures stand beside it."""
-    loader = PackageLoader("ardchoice.reproduce", "templates")
-    environment = Environment(
-        loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True
-    )
-    environment.globals["show"] = show
     sections = [Section.from_json(made) for made in results["items"]]
-    return environment.get_template("page.html").render(results=results, sections=sections) + "\n"
+    page = environment("ardchoice.reproduce").get_template("page.html")
+    return page.render(results=results, sections=sections) + "\n"

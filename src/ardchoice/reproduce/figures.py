@@ -12,22 +12,11 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
 from ardchoice.files import beside
+from ardchoice.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
 
 Json = dict[str, Any]
 
-COLOURS = {"TRAIN": "#0072B2", "SM": "#D55E00", "CAR": "#009E73"}
-"""Told apart by colour-blind readers, and in grey."""
-BLUE, ORANGE, GREY = "#0072B2", "#D55E00", "#9AA5B1"
-STYLE: dict[Any, Any] = {
-    "font.size": 9,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
-    "axes.titlelocation": "left",
-    "axes.titlesize": 10,
-    "legend.frameon": False,
-    "svg.fonttype": "none",
-    "svg.hashsalt": "ardchoice",
-}
+COLOURS = {"TRAIN": BLUE, "SM": ORANGE, "CAR": GREEN}
 WINDOW = 25
 """Records that a smoothed bound averages."""
 APART = 6.0

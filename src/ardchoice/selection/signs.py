@@ -121,6 +121,15 @@ class SignRules:
             for (j, attribute), terms in self._holders(chosen).items()
         )
 
+    def segments(self, chosen: Iterable[int]) -> dict[tuple[str, str], int]:
+        """(alternative, attribute) -> in how many segments its sign is asked for."""
+        return {
+            (self.encoding.alternatives[j], attribute): len(
+                self._inequalities(j, attribute, terms).segments
+            )
+            for (j, attribute), terms in self._holders(chosen).items()
+        }
+
     def concern(self, t: int) -> bool:
         """Whether a term holds an attribute with an expected sign."""
         return self.encoding.terms[t].term.what in self.signs

@@ -1,0 +1,340 @@
+"""How the figures of a report are drawn."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure as Picture
+from matplotlib.ticker import FuncFormatter, MaxNLocator
+
+from ardchoice.report.findings import Findings
+from ardchoice.report.style import BLUE, COLOURS, GREY, INK, ORANGE, one_line
+from ardchoice.text import brief
+
+Floats = npt.NDArray[np.float64]
+
+WIDE = 6.6
+"""Inches."""
+NAME = 34
+"""Characters of a name that a figure has room for."""
+MOST_PLACES = 6
+"""Alternatives that have a panel of their own; the others are told in the table."""
+BELOW = 5
+"""Terms just below the cut-off that are shown, in each panel."""
+MOST_KEPT = 14
+MOST_SEGMENTS = 36
+MOST_TERMS = 30
+LEAST = 1e-3
+"""Log evidence below this is drawn at the edge."""
+
+
+def _label(text: str, most: int = NAME) -> str:
+    return one_line(text, most)
+
+
+def _lines(axes: Axes, axis: str = "x") -> None:
+    axes.grid(visible=True, axis=axis)  # type: ignore[arg-type]
+    axes.set_axisbelow(True)
+    axes.spines["left"].set_visible(False)
+
+
+# -- Relevance -------------------------------------------------------------------------------------
+
+
+def relevance(found: Findings) -> Picture | None:
+    """λ, and what decided, of the terms kept and of those just below the cut-off."""
+    panels = _panels(found)
+    if not panels:
+        return None
+    cut = found.cut_off
+    right = cut.measure if cut.measure in ("margin", "evidence") else "evidence"
+    rows = [len(panel) for _, panel in panels]
+    picture = Picture(
+        figsize=(WIDE, 0.75 + 0.42 * len(rows) + 0.19 * sum(rows)), layout="constrained"
+    )
+    grid = picture.subplots(
+        len(panels), 2, sharex="col", squeeze=False, gridspec_kw={"height_ratios": rows}
+    )
+    for (place, panel), (left_axes, right_axes) in zip(panels, grid, strict=True):
+        y = np.arange(len(panel))[::-1]
+        _dots(left_axes, panel["lambda"].to_numpy(float), y, panel)
+        _dots(right_axes, panel[right].to_numpy(float), y, panel)
+        left_axes.set_yticks(y, [_label(t) for t in panel["shown"]], fontsize=8)
+        right_axes.set_yticks(y, [])
+        left_axes.set_title(_label(place))
+        if cut.measure == "lambda":
+            left_axes.axvline(cut.at, color=INK, lw=1, ls="--")
+        if cut.measure == right:
+            right_axes.axvline(cut.at, color=INK, lw=1, ls="--")
+        for axes in (left_axes, right_axes):
+            axes.set_ylim(-0.7, len(panel) - 0.3)
+            _lines(axes)
+    _log_axis(grid[0, 0], pd.concat([p["lambda"] for _, p in panels]).to_numpy(float))
+    if right == "margin":
+        _signed_axis(grid[0, 1], pd.concat([p["margin"] for _, p in panels]).to_numpy(float))
+        grid[-1, 1].set_xlabel(
+            f"{_label(cut.words, 20)}: left out  |  kept, and what it would cost"
+        )
+    else:
+        _log_axis(grid[0, 1], pd.concat([p["evidence"] for _, p in panels]).to_numpy(float))
+        grid[-1, 1].set_xlabel("log evidence lost without it")
+    grid[-1, 0].set_xlabel("λ (left edge: zero)")
+    return picture
+
+
+def _panels(found: Findings) -> list[tuple[str, pd.DataFrame]]:
+    """The terms of each place that are worth a line: kept ones, and the closest of the others."""
+    frame, measure = found.relevance, found.cut_off.measure
+    out = []
+    places = list(dict.fromkeys(found.record.fit.terms[i].place for i in range(len(frame))))
+    for place in places:
+        here = frame[frame["alternative"] == place]
+        kept = here[here["kept"]]
+        closeness = here[measure].abs() if measure == "margin" else -here[measure]
+        if measure == "p_adjusted":
+            closeness = here[measure]
+        others = here[~here["kept"]].assign(close=closeness)
+        others = others[others["close"].notna()].sort_values("close", kind="stable").head(BELOW)
+        order = "margin" if measure == "margin" else "lambda"
+        kept = kept.sort_values(order, ascending=False, kind="stable", na_position="first")
+        panel = pd.concat([kept.head(MOST_KEPT), others.drop(columns="close")])
+        if len(kept) or len(places) <= MOST_PLACES:
+            shown = [str(t).removeprefix(f"{place}: ") for t in panel["term"]]
+            out.append((place, panel.assign(shown=shown)))
+    out.sort(key=lambda item: -int(item[1]["kept"].sum()))
+    keep = {place for place, _ in out[:MOST_PLACES]}
+    return [
+        (p, f) for p, f in sorted(out, key=lambda i: places.index(i[0])) if p in keep and len(f)
+    ]
+
+
+def _dots(axes: Axes, x: Floats, y: npt.NDArray[np.intp], panel: pd.DataFrame) -> None:
+    kept = panel["kept"].to_numpy(bool)
+    axes.scatter(x[kept], y[kept], s=26, color=BLUE, zorder=3, clip_on=False)
+    axes.scatter(
+        x[~kept],
+        y[~kept],
+        s=24,
+        facecolor="white",
+        edgecolor=ORANGE,
+        lw=1.2,
+        zorder=3,
+        clip_on=False,
+    )
+
+
+def _log_axis(axes: Axes, values: Floats) -> None:
+    """A logarithmic axis on which zero stands at the left edge; infinite values at the right."""
+    seen = values[np.isfinite(values) & (values > LEAST / 1e3)]
+    low = float(np.clip(seen.min(initial=1.0), LEAST, 1.0)) / 3
+    high = float(seen.max(initial=1.0)) * 3
+    axes.set_xscale("symlog", linthresh=low, linscale=0.3)
+    axes.set_xlim(0, high)
+    ticks = [0.0, *10.0 ** np.arange(np.ceil(np.log10(low)), np.floor(np.log10(high)) + 0.5)]
+    step = max(1, int(np.ceil((len(ticks) - 1) / 4)))
+    axes.set_xticks([0.0, *ticks[1::step]])
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda v, _: brief(v)))
+
+
+def _signed_axis(axes: Axes, values: Floats) -> None:
+    """Logarithmic to both sides, linear near zero: what matters is there."""
+    seen = values[np.isfinite(values)]
+    low, high = min(float(seen.min(initial=-10)), -10), max(float(seen.max(initial=10)), 10)
+    axes.set_xscale("symlog", linthresh=10, linscale=0.8)
+    axes.set_xlim(low * 1.6, high * 1.6)
+    marks = [-1000, -100, -10, 0, 10, 100, 1000, 10_000, 100_000]
+    axes.set_xticks([m for m in marks if low * 1.6 <= m <= high * 1.6])
+    axes.set_xticks([], minor=True)
+    axes.xaxis.set_major_formatter(
+        FuncFormatter(lambda v, _: f"{v:+,.0f}".replace("-", "−") if v else "0")
+    )
+
+
+# -- Path ------------------------------------------------------------------------------------------
+
+
+def path(found: Findings) -> Picture | None:
+    """Criterion and held-out log-likelihood as terms enter, and where the study ended."""
+    path, record = found.evaluation.path, found.record
+    if path is None or len(path.frame) < 2:
+        return None
+    held = path.best_held_out is not None
+    picture = Picture(figsize=(WIDE, 3.6 if held else 2.4), layout="constrained")
+    rows = 2 if held else 1
+    axes = np.atleast_1d(picture.subplots(rows, 1, sharex=True))
+    x = path.frame["parameters"].to_numpy()
+    _curve(axes[0], x, path.frame["criterion"].to_numpy(float), path.best, BLUE)
+    axes[0].set_title(f"{_label(path.criterion)} (smaller is better)")
+    specification = record.specification
+    if specification.criterion is not None and specification.measure == path.criterion:
+        axes[0].scatter(
+            [record.result.n_parameters],
+            [specification.criterion],
+            marker="*",
+            s=110,
+            color=ORANGE,
+            zorder=4,
+            label="the specification found",
+        )
+    evaluation = found.evaluation
+    if held:
+        _curve(axes[1], x, path.frame["held_out"].to_numpy(float), path.best_held_out or 0, BLUE)
+        axes[1].set_title("log-likelihood of persons left out (larger is better)")
+        if evaluation.comparisons is not None and not record.honest:
+            axes[1].scatter(
+                [record.result.n_parameters],
+                [float(evaluation.comparisons["held_out"].iloc[0])],
+                marker="*",
+                s=110,
+                color=ORANGE,
+                zorder=4,
+            )
+    if axes[0].get_legend_handles_labels()[0]:
+        axes[0].legend(loc="upper right")
+    axes[-1].set_xlabel("coefficients")
+    for each in axes:
+        each.grid(visible=True, axis="y")
+        each.set_axisbelow(True)
+        each.xaxis.set_major_locator(MaxNLocator(integer=True))
+        each.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}".replace("-", "−")))
+    return picture
+
+
+def _curve(axes: Axes, x: Any, y: Floats, best: int, colour: str) -> None:
+    axes.plot(x, y, color=colour, lw=1.3, marker="o", ms=3.5)
+    axes.scatter([x[best]], [y[best]], s=60, facecolor="none", edgecolor=colour, lw=1.4, zorder=3)
+
+
+# -- Calibration -----------------------------------------------------------------------------------
+
+
+def calibration(found: Findings) -> Picture | None:
+    """Observed shares against predicted probabilities."""
+    frame = found.evaluation.calibration
+    if frame is None or not len(frame):
+        return None
+    names = list(dict.fromkeys(frame["alternative"]))
+    columns = min(len(names), 3)
+    rows = -(-len(names) // columns)
+    picture = Picture(figsize=(WIDE if columns > 1 else 3.4, 2.55 * rows), layout="constrained")
+    grid = picture.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    for name, axes, colour in zip(names, grid, COLOURS, strict=False):
+        part = frame[frame["alternative"] == name]
+        p, y = part["predicted"].to_numpy(float), part["observed"].to_numpy(float)
+        axes.plot([0, 1], [0, 1], color=GREY, lw=1)
+        axes.vlines(p, part["low"], part["high"], color=colour, lw=1.3)
+        axes.plot(p, y, "o", color=colour, ms=4.5)
+        axes.set_title(_label(str(name), 24))
+        axes.set_aspect("equal")
+        axes.set_xlim(-0.02, 1.02)
+        axes.set_ylim(-0.02, 1.02)
+        axes.set_xticks([0, 0.5, 1], ["0", "50%", "100%"])
+        axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+    for axes in grid[len(names) :]:
+        axes.set_visible(False)
+    picture.supxlabel("predicted", fontsize=9)
+    picture.supylabel("observed", fontsize=9)
+    return picture
+
+
+# -- Money and stability ---------------------------------------------------------------------------
+
+
+def worth(found: Findings) -> Picture | None:
+    """Willingness to pay for the first attribute, by alternative and segment."""
+    frame = found.worth.frame
+    if frame is None:
+        return None
+    first = frame["attribute"].iloc[0]
+    part = frame[(frame["attribute"] == first) & frame["estimate"].notna()].head(MOST_SEGMENTS)
+    if not len(part):
+        return None
+    names = list(dict.fromkeys(part["alternative"]))
+    picture = Picture(
+        figsize=(WIDE, 0.7 + 0.2 * len(part) + 0.15 * len(names)), layout="constrained"
+    )
+    axes = picture.subplots()
+    y, ticks, labels = 0.0, [], []
+    for name in names:
+        colour = COLOURS[names.index(name) % len(COLOURS)]
+        rows = part[part["alternative"] == name]
+        for row in rows.itertuples():
+            axes.hlines(y, row.low, row.high, color=colour, lw=1.5)
+            axes.plot(row.estimate, y, "o", color=colour, ms=5)
+            ticks.append(y)
+            place = "all" if name == "*" else str(name)
+            who = "" if row.segment == "all" else f"  {row.segment}"
+            labels.append(_label(f"{place}{who}", 44))
+            y -= 1
+        y -= 0.6
+    axes.set_yticks(ticks, labels, fontsize=8)
+    axes.set_ylim(min(ticks) - 0.7, 0.7)
+    low, high = _middle(part)
+    axes.set_xlim(low, high)
+    if low < 0 < high:
+        axes.axvline(0, color=GREY, lw=1)
+    axes.set_xlabel(_label(f"{found.worth.cost} per unit of {first}, 95 % interval", 70))
+    _lines(axes)
+    return picture
+
+
+def _middle(part: pd.DataFrame) -> tuple[float, float]:
+    """Limits that show all estimates; an interval that is far wider than the rest is cut off."""
+    values = part["estimate"].to_numpy(float)
+    low, high = part["low"].to_numpy(float), part["high"].to_numpy(float)
+    low, high = np.where(np.isfinite(low), low, values), np.where(np.isfinite(high), high, values)
+    room = 3 * float(np.median(high - low)) + 0.05 * float(np.ptp(values))
+    left = max(float(low.min()), float(values.min()) - room)
+    right = min(float(high.max()), float(values.max()) + room)
+    pad = 0.04 * (right - left or 1.0)
+    return min(left, 0.0) - pad, max(right, 0.0) + pad
+
+
+def stability(found: Findings) -> Picture | None:
+    """How often terms came back."""
+    frame = found.evaluation.stability
+    if frame is None:
+        return None
+    kept = {str(t) for t in found.record.specification.terms}
+    part = frame[frame["selected"] > 0].head(MOST_TERMS)
+    if not len(part):
+        return None
+    picture = Picture(figsize=(WIDE, 0.7 + 0.2 * len(part)), layout="constrained")
+    axes = picture.subplots()
+    y = np.arange(len(part))[::-1]
+    inside = np.array([str(t) in kept for t in part["term"]])
+    share = part["selected"].to_numpy(float)
+    axes.hlines(y, 0, share, color=np.where(inside, BLUE, GREY).tolist(), lw=1.2)
+    axes.scatter(share[inside], y[inside], s=28, color=BLUE, zorder=3, label="kept")
+    if (~inside).any():
+        axes.scatter(
+            share[~inside],
+            y[~inside],
+            s=26,
+            facecolor="white",
+            edgecolor=ORANGE,
+            zorder=3,
+            label="left out",
+        )
+    axes.set_yticks(y, [_label(str(t)) for t in part["term"]], fontsize=8)
+    axes.set_xlim(0, 1.04)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])
+    axes.set_xlabel("share of the halves in which it was selected")
+    axes.legend(loc="lower right")
+    _lines(axes)
+    return picture
+
+
+FIGURES: dict[str, Callable[[Findings], Picture | None]] = {
+    "worth": worth,
+    "calibration": calibration,
+    "relevance": relevance,
+    "path": path,
+    "stability": stability,
+}

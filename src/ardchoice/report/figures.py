@@ -1,0 +1,67 @@
+"""`write_figures`: the figures of a report as files; and as part of a page."""
+
+from __future__ import annotations
+
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ardchoice.files import write
+from ardchoice.record import StudyRecord
+from ardchoice.report.findings import Findings
+from ardchoice.report.style import quiet
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure as Picture
+
+FIGURES = ("worth", "calibration", "relevance", "path", "stability")
+FORMATS = ("svg", "png", "pdf")
+UNDATED: dict[str, dict[str, Any]] = {
+    "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
+    "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
+    "png": {"Software": None},
+}
+"""So that the same study gives the same bytes."""
+
+
+def write_figures(record: StudyRecord, folder: Path | str) -> list[Path]:
+    """Write every figure as SVG, PNG and PDF.
+
+    Parameters
+    ----------
+    record
+        The study.
+    folder
+        Made if it is not there.
+
+    Returns
+    -------
+    list of Path
+        What was written.
+    """
+    found, out = Findings(record), []
+    for name in FIGURES:
+        picture = draw(name, found)
+        if picture is None:
+            continue
+        for kind in FORMATS:
+            path = Path(folder) / f"{name}.{kind}"
+            write(path, as_bytes(picture, kind))
+            out.append(path)
+    return out
+
+
+def draw(name: str, found: Findings) -> Picture | None:
+    """One figure; None where the study has nothing to show."""
+    from ardchoice.report import drawing  # matplotlib takes a while to come
+
+    with quiet():
+        return drawing.FIGURES[name](found)
+
+
+def as_bytes(picture: Picture, kind: str) -> bytes:
+    """A figure as a file of some kind."""
+    buffer = io.BytesIO()
+    with quiet():
+        picture.savefig(buffer, format=kind, dpi=200, metadata=UNDATED[kind])
+    return buffer.getvalue()

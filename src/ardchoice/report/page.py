@@ -1,0 +1,143 @@
+"""`write_report`: a study as one page that needs nothing else."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import re
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from xml.etree import ElementTree
+
+from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
+
+from ardchoice.files import write
+from ardchoice.record import StudyRecord
+from ardchoice.report.document import Section, show
+from ardchoice.report.figures import as_bytes, draw
+from ardchoice.report.findings import Findings
+from ardchoice.report.sections import contents
+from ardchoice.report.sections.answer import answer
+from ardchoice.report.style import visible
+from ardchoice.report.utilities import MOST_EQUATIONS, spoken
+from ardchoice.text import number
+
+SVG = "{http://www.w3.org/2000/svg}"
+LINK = "{http://www.w3.org/1999/xlink}href"
+
+
+def environment(*packages: str) -> Environment:
+    """Templates of a package, and those that all pages share; whatever they show is escaped."""
+    loaders = [PackageLoader(name, "templates") for name in (*packages, "ardchoice.report")]
+    made = Environment(
+        loader=ChoiceLoader(loaders),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        finalize=_shown,
+    )
+    made.globals.update(show=show, style=_asset("page.css"), script=_script(), policy=_policy())
+    return made
+
+
+def _shown(value: object) -> object:
+    """Nothing hidden comes into a page."""
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
+
+
+@cache
+def _asset(name: str) -> Markup:
+    folder = files("ardchoice.report") / "templates"
+    return Markup((folder / name).read_text(encoding="utf-8"))  # noqa: S704 - our own file
+
+
+@cache
+def _script() -> Markup:
+    return Markup("\n") + _asset("page.js")
+
+
+def _policy() -> str:
+    """What a browser may do with the page: show it, and run the one script it came with."""
+    digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
+    return (
+        "default-src 'none'; style-src 'unsafe-inline'; "
+        f"script-src 'sha256-{digest}'; img-src data:; base-uri 'none'; form-action 'none'"
+    )
+
+
+def write_report(record: StudyRecord, path: Path | str, *, command: str | None = None) -> Path:
+    """Write a study as one self-contained HTML file.
+
+    Parameters
+    ----------
+    record
+        The study; what its `evaluation` does not have is left out.
+    path
+        The file.
+    command
+        What to type to do it again.
+
+    Returns
+    -------
+    Path
+        Of the file.
+    """
+    path = Path(path)
+    write(path, render(record, command=command))
+    return path
+
+
+def render(record: StudyRecord, *, command: str | None = None) -> str:
+    """The page as text."""
+    found = Findings(record)
+    sections = contents(found, command)
+    template = environment().get_template("report.html")
+    return template.render(
+        answer=answer(found),
+        sections=sections,
+        pictures=_pictures(found, sections),
+        record=record,
+        number=lambda value: number(value).replace("-", "−"),
+        spoken=spoken,
+        most_equations=MOST_EQUATIONS,
+        infinity=float("inf"),
+    )
+
+
+def _pictures(found: Findings, sections: list[Section]) -> dict[str, Markup]:
+    """Every figure that there is something to draw for, as markup."""
+    out = {}
+    for figure in (figure for section in sections for figure in section.figures):
+        picture = draw(figure.name, found)
+        if picture is not None:
+            out[figure.name] = inline(as_bytes(picture, "svg"), figure.name, figure.caption)
+    return out
+
+
+def inline(svg: bytes, name: str, label: str) -> Markup:
+    """An SVG file as part of a page: no name spaces, ids of its own, text in the page's font."""
+    root = ElementTree.fromstring(svg)  # noqa: S314 - written by matplotlib a moment ago
+    for element in root.iter():
+        element.tag = element.tag.removeprefix(SVG)
+        if "id" in element.attrib:
+            element.set("id", f"{name}-{element.get('id')}")
+        if LINK in element.attrib:
+            element.set("href", f"#{name}-{element.attrib.pop(LINK).removeprefix('#')}")
+        if "clip-path" in element.attrib:
+            element.set("clip-path", element.attrib["clip-path"].replace("url(#", f"url(#{name}-"))
+        if element.tag == "text" and "style" in element.attrib:
+            element.set("style", re.sub(r"font: *([\d.]+px)[^;]*", _font, element.attrib["style"]))
+    for metadata in root.findall("metadata"):
+        root.remove(metadata)
+    for size in ("width", "height", "version"):
+        root.attrib.pop(size, None)
+    root.set("role", "img")
+    root.set("aria-label", visible(label))
+    return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it
+
+
+def _font(found: re.Match[str]) -> str:
+    return f"font-size: {found[1]}"

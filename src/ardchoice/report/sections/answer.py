@@ -1,0 +1,201 @@
+"""What a report opens with: the answer, and how sure one can be of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ardchoice.report.checks import convergence, sanity
+from ardchoice.report.document import Note
+from ardchoice.report.findings import Findings, listed
+from ardchoice.report.sections.model import MODELS
+from ardchoice.report.utilities import Equation
+from ardchoice.text import percent
+
+SAFE = 0.8
+"""Share of the halves in which a term that is safe comes back."""
+
+
+@dataclass(frozen=True)
+class Tile:
+    """A figure to remember."""
+
+    value: str
+    label: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """The top of the page.
+
+    Attributes
+    ----------
+    title, lead
+    equations
+    tiles
+    notes
+        How sure one can be.
+    """
+
+    title: str
+    lead: str
+    equations: list[Equation]
+    tiles: list[Tile]
+    notes: list[Note]
+
+
+def answer(found: Findings) -> Answer:
+    """The top of the page."""
+    record = found.record
+    names = list(record.data.alternatives)
+    among = listed(names) if len(names) <= 6 else f"{len(names)} alternatives"
+    return Answer(
+        title=f"What decides between {among}",
+        lead=_lead(found),
+        equations=found.equations,
+        tiles=_tiles(found),
+        notes=_sure(found),
+    )
+
+
+def _lead(found: Findings) -> str:
+    record, result = found.record, found.record.result
+    data = record.data
+    persons = "" if data.n_persons is None else f" by {data.n_persons:,} persons"
+    used = dict.fromkeys(
+        name for t in record.specification.terms for name in ((t.what,) if t.what else ()) + t.by
+    )
+    about = f" They are made of {listed(list(used), 8)}." if used else ""
+    return (
+        f"From {len(data):,} choices{persons}, {record.rule.name} kept "
+        f"{len(record.specification)} of {len(record.fit.terms):,} candidate terms, "
+        f"{result.n_parameters} coefficients.{about}"
+    )
+
+
+def _tiles(found: Findings) -> list[Tile]:
+    record, result, frame = found.record, found.record.result, found.evaluation.comparisons
+    tiles = [
+        Tile(
+            f"{result.rho2_bar:.3f}",
+            "adjusted ρ²",
+            f"log-likelihood {_minus(f'{result.loglik:,.1f}')}",
+        ),
+        Tile(f"{_minus(f'{result.bic:,.0f}')}", "BIC", f"{result.n_parameters} coefficients"),
+    ]
+    if frame is not None and found.evaluation.folds:
+        unit = "persons" if record.data.person is not None else "choices"
+        largest = float(record.data.shares().max())
+        tiles.append(
+            Tile(
+                percent(float(frame["accuracy"].iloc[0])),
+                f"of choices of {unit} left out predicted right",
+                f"always the most popular: {percent(largest)}",
+            )
+        )
+    ties = len(record.specification.near_ties)
+    if record.specification.criterion is not None:
+        tiles.append(
+            Tile(
+                str(ties),
+                "near-tie" if ties == 1 else "near-ties",
+                "that the data hardly tell apart",
+            )
+        )
+    return tiles
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
+
+
+def _sure(found: Findings) -> list[Note]:
+    """Verdicts, the gravest first within what a reader asks first."""
+    record = found.record
+    notes = [*_converged(found), *_predicts(found), *_p_values(found), *_ties(found)]
+    notes += _stable(found)
+    notes += [n for n in sanity(record) if n.verdict != "plain" or n.title == "Signs"]
+    notes += [Note("look", "Of the selection", text) for text in record.specification.notes]
+    return notes + [Note("look", "Of the estimates", text) for text in record.notes]
+
+
+def _converged(found: Findings) -> list[Note]:
+    both = convergence(found.record)
+    if any(note.verdict == "bad" for note in both):
+        return [note for note in both if note.verdict == "bad"]
+    fit, result = found.record.fit, found.record.result
+    text = f"Relevance in {fit.passes:.0f} passes, estimation in {result.iterations} Newton steps."
+    return [Note("good", "Converged", text)]
+
+
+def _predicts(found: Findings) -> list[Note]:
+    frame, record = found.evaluation.comparisons, found.record
+    if frame is None or not found.evaluation.folds or len(frame) < 2:
+        return []
+    unit = "persons" if record.data.person is not None else "choices"
+    others = frame.iloc[1:]
+    own, best = float(frame["held_out"].iloc[0]), int(np.argmax(others["held_out"].to_numpy(float)))
+    rival = others.iloc[best]
+    name = MODELS.get(str(rival["model"]), str(rival["model"]))
+    theirs = float(rival["held_out"])
+    text = (
+        f"Log-likelihood of {unit} left out {_minus(f'{own:,.1f}')}; the best of the others "
+        f"({name}) {_minus(f'{theirs:,.1f}')}."
+    )
+    if own > theirs:
+        return [Note("good", f"Predicts {unit} left out better than simpler models", text)]
+    return [Note("look", f"{name} predicts {unit} left out better", text)]
+
+
+def _p_values(found: Findings) -> list[Note]:
+    if found.record.honest:
+        text = "Terms were selected on one half of the persons and estimated on the other."
+        return [Note("good", "p-values are valid", text)]
+    text = (
+        "The same choices selected the terms, so standard errors and p-values are conditional on "
+        "the selection and too small. honest=True selects and estimates on different persons."
+    )
+    return [Note("look", "p-values are conditional on the selection", text)]
+
+
+def _ties(found: Findings) -> list[Note]:
+    specification = found.record.specification
+    if specification.criterion is None:
+        return []
+    ties = specification.near_ties
+    if not ties:
+        return [
+            Note(
+                "good",
+                "No near-ties",
+                f"No other specification is within 2 {specification.measure}.",
+            )
+        ]
+    unsure = dict.fromkeys(str(t) for rival in ties for t in rival.out)
+    more = dict.fromkeys(str(t) for rival in ties if not rival.out for t in rival.into)
+    pieces = []
+    if unsure:
+        pieces.append(f"{listed(list(unsure), 4)} could leave or take another form")
+    if more:
+        pieces.append(f"{listed(list(more), 4)} could come in")
+    count = (
+        "1 other specification is" if len(ties) == 1 else f"{len(ties)} other specifications are"
+    )
+    text = f"{count} within 2 {specification.measure}: {'; '.join(pieces)}."
+    return [Note("look", "The data leave some terms open", text)]
+
+
+def _stable(found: Findings) -> list[Note]:
+    frame = found.evaluation.stability
+    if frame is None:
+        return []
+    kept = {str(t) for t in found.record.specification.terms}
+    part = frame[frame["term"].isin(kept)]
+    weak = [str(t) for t in part[part["selected"] < SAFE]["term"]]
+    safe = len(part) - len(weak)
+    text = f"{safe} of {len(part)} terms come back in at least {percent(SAFE)} of the halves."
+    if weak:
+        text += f" Less often: {listed(weak, 5)}."
+    return [Note("look" if weak else "good", "Stability", text)]

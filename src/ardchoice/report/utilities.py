@@ -1,0 +1,247 @@
+"""Utility functions as mathematics: what multiplies each function of an attribute, by segment.
+
+An equation is a sum of groups. A group is a function of an attribute (or nothing, for constants)
+times a sum of factors; a factor is a number, a number times numeric covariates, or cases: a number
+for every level of covariates.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise, product
+
+import numpy as np
+
+from ardchoice.design import TermColumns
+from ardchoice.logit.block import Floats
+from ardchoice.mnl import MnlResult
+from ardchoice.space.transforms import BoxCox, Classes, Piecewise
+from ardchoice.text import number
+
+MOST_CASES = 12
+"""Levels that are written out; with more of them the table of estimates has the numbers."""
+MOST_EQUATIONS = 12
+
+
+@dataclass(frozen=True)
+class Case:
+    """A value and for whom it holds; empty for nobody else."""
+
+    value: float
+    when: str
+
+
+@dataclass(frozen=True)
+class Factor:
+    """A number, perhaps times covariates, or one number per case.
+
+    Attributes
+    ----------
+    value
+        Of a plain number; the first of many where there are too many cases.
+    times
+        Numeric covariates that multiply it.
+    cases
+        Values by level; empty for a plain number.
+    hidden
+        How many cases are not written out.
+    """
+
+    value: float
+    times: tuple[str, ...] = ()
+    cases: tuple[Case, ...] = ()
+    hidden: int = 0
+
+
+@dataclass(frozen=True)
+class Group:
+    """Factors, and the function of an attribute that they multiply.
+
+    Attributes
+    ----------
+    factors
+    kind, name, numbers
+        ``"constant"``, or the transform, the attribute and the numbers that the transform learned.
+    """
+
+    factors: tuple[Factor, ...]
+    kind: str
+    name: str = ""
+    numbers: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True)
+class Equation:
+    """The utility of alternatives with the same terms.
+
+    Attributes
+    ----------
+    alternatives
+        Their names; empty for all alternatives.
+    groups
+        Empty where utility is zero.
+    """
+
+    alternatives: tuple[str, ...]
+    groups: tuple[Group, ...]
+
+
+def equations(result: MnlResult) -> list[Equation]:
+    """The utility functions of a model; alternatives with the same terms share one."""
+    encoding, together = result.encoding, dict[tuple[int, ...], list[int]]()
+    for j in range(len(encoding.alternatives)):
+        terms = tuple(t for t, e in enumerate(encoding.terms) if j in e.alternatives)
+        together.setdefault(terms, []).append(j)
+    return [
+        Equation(
+            ()
+            if len(alike) == len(encoding.alternatives)
+            else tuple(encoding.alternatives[j] for j in alike),
+            tuple(_groups([encoding.terms[t] for t in terms], result.coefficients)),
+        )
+        for terms, alike in together.items()
+    ]
+
+
+def _groups(terms: Sequence[TermColumns], beta: Floats) -> Iterator[Group]:
+    """Terms of one function of one attribute together, in the order in which they first come."""
+    alike: dict[object, list[TermColumns]] = {}
+    for term in terms:
+        alike.setdefault((term.term.what, term.term.how, term.parameters), []).append(term)
+    for members in alike.values():
+        first = members[0]
+        for k, (kind, numbers) in enumerate(_columns(first)):
+            factors = tuple(_factors(members, k, beta))
+            if first.is_stepwise:
+                factors = tuple(_steps(members, beta))
+            yield Group(factors, kind, first.term.what or "", numbers)
+            if first.is_stepwise:
+                break
+
+
+def _columns(term: TermColumns) -> list[tuple[str, tuple[float, ...]]]:
+    """What the columns of a term's base are: a kind and its numbers each."""
+    how = term.term.how
+    if term.term.what is None:
+        return [("constant", ())]
+    if term.is_stepwise:
+        return [("classes", ())]
+    if isinstance(how, Piecewise):
+        ends = (-np.inf, *how.knots, np.inf)
+        return [("piece", (float(a), float(b))) for a, b in pairwise(ends)]
+    return [(how.name, term.parameters if isinstance(how, BoxCox) else ())]
+
+
+def _factors(members: list[TermColumns], k: int, beta: Floats) -> Iterator[Factor]:
+    """What multiplies column k of the base: main effect and interactions.
+
+    A main effect and one interaction with levels become what holds for each level.
+    """
+    plain = [t for t in members if not t.by]
+    main = [t for t in plain if not t.times]
+    by = [t for t in members if t.by]
+    if len(main) == 1 and len(by) == 1 and not by[0].times and _few(by[0]):
+        yield _cases(by[0], k, beta, float(beta[main[0].start + k]))
+        plain.remove(main[0])
+        by = []
+    for term in plain:
+        yield Factor(float(beta[term.start + k]), term.times)
+    for term in by:
+        yield _cases(term, k, beta, 0.0)
+
+
+def _few(term: TermColumns) -> bool:
+    return int(np.prod([len(levels.levels) for levels in term.by])) <= MOST_CASES
+
+
+def _cases(term: TermColumns, k: int, beta: Floats, base: float) -> Factor:
+    """A value for every combination of levels; the references have the base alone."""
+    per_column = int(np.prod([len(levels.columns) for levels in term.by]))
+    values = beta[term.start + k * per_column : term.start + (k + 1) * per_column]
+    position = {c: i for i, c in enumerate(product(*(levels.columns for levels in term.by)))}
+    cases = []
+    for combination in product(*(levels.levels for levels in term.by)):
+        more = float(values[position[combination]]) if combination in position else 0.0
+        when = ", ".join(
+            f"{levels.name} = {level}" for levels, level in zip(term.by, combination, strict=True)
+        )
+        cases.append(Case(base + more, when))
+    if len(term.by) > 1:  # whatever has no column of its own is one case
+        cases = [
+            c for c, combination in zip(cases, _all(term), strict=True) if combination in position
+        ]
+        cases.append(Case(base, ""))
+    return _cut(cases, term.times)
+
+
+def _all(term: TermColumns) -> list[tuple[str, ...]]:
+    return list(product(*(levels.levels for levels in term.by)))
+
+
+def _cut(cases: list[Case], times: tuple[str, ...] = ()) -> Factor:
+    if len(cases) <= MOST_CASES:
+        return Factor(cases[0].value, times, tuple(cases))
+    return Factor(
+        cases[0].value, times, tuple(cases[: MOST_CASES - 1]), len(cases) - MOST_CASES + 1
+    )
+
+
+def _steps(members: list[TermColumns], beta: Floats) -> Iterator[Factor]:
+    """Classes of an attribute, or its levels, perhaps by levels of covariates."""
+    for term in members:
+        labels = _class_names(term)
+        combinations = list(product(*(levels.columns for levels in term.by)))
+        cases, at = [], term.start
+        for label in labels[:-1]:
+            for combination in combinations:
+                others = [
+                    f"{levels.name} = {level}"
+                    for levels, level in zip(term.by, combination, strict=True)
+                ]
+                cases.append(Case(float(beta[at]), ", ".join([label, *others])))
+                at += 1
+        yield _cut([*cases, Case(0.0, "" if term.by else labels[-1])], term.times)
+
+
+def _class_names(term: TermColumns) -> list[str]:
+    """Where each class lies; the reference last."""
+    name = term.term.what or ""
+    if term.base is not None:
+        reference = term.base.levels[term.base.reference]
+        return [f"{name} = {level}" for level in (*term.base.columns, reference)]
+    assert isinstance(term.term.how, Classes)  # noqa: S101 - what is stepwise and has no levels
+    cuts = [number(c) for c in term.parameters]
+    inside = [f"{a} ≤ {name} < {b}" for a, b in pairwise(cuts)]
+    return [f"{name} < {cuts[0]}", *inside, f"{name} ≥ {cuts[-1]}"]
+
+
+def spoken(equation: Equation) -> str:
+    """An equation as a line of text, for those who listen to a page."""
+    names = ", ".join(equation.alternatives) or "every alternative"
+    groups = [_group_text(group) for group in equation.groups]
+    return f"Utility of {names}: " + (" plus ".join(groups) or "zero")
+
+
+def _group_text(group: Group) -> str:
+    factors = [_factor_text(factor) for factor in group.factors]
+    text = factors[0] if len(factors) == 1 else f"({' plus '.join(factors)})"
+    name, numbers = group.name, [number(n) for n in group.numbers]
+    function = {
+        "constant": "",
+        "classes": "",
+        "linear": name,
+        "log1p": f"log of 1 plus {name}",
+        "square": f"{name} squared",
+        "boxcox": f"Box-Cox of {name} with exponent {numbers[0] if numbers else ''}",
+        "piece": f"{name} between {' and '.join(numbers)}",
+    }.get(group.kind, f"{group.kind} of {name}")
+    return f"{text} times {function}" if function else text
+
+
+def _factor_text(factor: Factor) -> str:
+    if not factor.cases:
+        return " times ".join([number(factor.value), *factor.times])
+    cases = [f"{number(c.value)} if {c.when or 'none of these'}" for c in factor.cases]
+    more = f" and {factor.hidden} more" if factor.hidden else ""
+    return " times ".join([f"({', '.join(cases)}{more})", *factor.times])
