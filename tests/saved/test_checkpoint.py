@@ -116,7 +116,8 @@ def test_a_refit_that_is_in_the_journal_is_believed(
 ) -> None:
     fit = ac.fit_ard(data, space)
     journal = Checkpoint(tmp_path, MADE_FROM).journal("refits")
-    fitted = [Models.of(fit, journal).refit(frozenset({0, i})) for i in (1, 2)]
+    models = Models.of(fit, journal)
+    fitted = [models.refit(frozenset({0, i})) for i in (1, 2)]
     forged = Checkpoint(tmp_path, MADE_FROM).journal("forged")
     forged.append({**journal[0], "loglik": -1.25, "below": -np.inf})
     forged.append(journal[1])

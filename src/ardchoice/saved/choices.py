@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any
 
 from ardchoice.data import Attribute, Categorical, ChoiceData, Covariate, Cut, Numeric
@@ -11,7 +12,9 @@ from ardchoice.data.tables import TextFormat
 from ardchoice.errors import Problem
 from ardchoice.saved.plain import Saved, one_of
 from ardchoice.saved.shelf import Key, SavedValues, Shelf
+from ardchoice.settings.values import transform_text
 from ardchoice.space import Rival, SearchSpace, Specification
+from ardchoice.space.search import Told, parse_transform
 
 SavedRole = Annotated[Any, one_of(Numeric, Categorical, Cut)]
 
@@ -143,6 +146,49 @@ class SavedChoices(Saved):
         )
 
 
+Forms = tuple[str, ...]
+
+
+class SavedTold(Saved):
+    """`Told`; transforms and terms as text."""
+
+    transforms: Forms | dict[str, Forms]
+    by: tuple[str, ...]
+    base: str | None
+    attributes: tuple[str, ...] | None
+    depth: int
+    constants: bool
+    generic: bool | tuple[str, ...]
+    specific: bool
+    interact_classes: bool
+    add: tuple[str, ...]
+    remove: tuple[str, ...]
+    force: tuple[str, ...]
+
+    @classmethod
+    def of(cls, told: Told, shelf: Shelf) -> SavedTold:
+        """To be written."""
+        words = {name: getattr(told, name) for name in cls.model_fields}
+        forms = told.transforms
+        words["transforms"] = (
+            {name: tuple(map(transform_text, some)) for name, some in forms.items()}
+            if isinstance(forms, Mapping)
+            else tuple(map(transform_text, forms))
+        )
+        return cls(**words | {"add": shelf.texts(told.add), "force": shelf.texts(told.force)})
+
+    def restore(self, shelf: Shelf) -> Told:
+        """As it was."""
+        words = {name: getattr(self, name) for name in type(self).model_fields}
+        forms = self.transforms
+        words["transforms"] = (
+            {name: tuple(map(parse_transform, some)) for name, some in forms.items()}
+            if isinstance(forms, dict)
+            else tuple(map(parse_transform, forms))
+        )
+        return Told(**words | {"add": shelf.terms(self.add), "force": shelf.terms(self.force)})
+
+
 class SavedSpace(Saved):
     """`SearchSpace`."""
 
@@ -152,6 +198,7 @@ class SavedSpace(Saved):
     forced: tuple[str, ...]
     dropped: dict[str, str]
     columns: tuple[int, ...]
+    told: SavedTold
 
     @classmethod
     def of(cls, space: SearchSpace, shelf: Shelf) -> SavedSpace:
@@ -163,6 +210,7 @@ class SavedSpace(Saved):
             forced=shelf.texts(space.forced),
             dropped={shelf.text(term): reason for term, reason in space.dropped.items()},
             columns=tuple(space.columns.tolist()),
+            told=SavedTold.of(space.told, shelf),
         )
 
     def restore(self, shelf: Shelf) -> SearchSpace:
@@ -174,6 +222,7 @@ class SavedSpace(Saved):
             forced=shelf.terms(self.forced),
             dropped={shelf.term(text): reason for text, reason in self.dropped.items()},
             columns=self.columns,
+            told=self.told.restore(shelf),
         )
 
 

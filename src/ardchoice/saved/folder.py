@@ -27,6 +27,7 @@ from ardchoice.saved.arrays import arrays_from_bytes, arrays_to_bytes
 from ardchoice.saved.plain import to_json
 from ardchoice.saved.shelf import Shelf
 from ardchoice.saved.study import SavedRecord
+from ardchoice.settings import settings_of
 
 FORMAT = "ardchoice study"
 SCHEMA = 1
@@ -73,6 +74,7 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
         "schema": SCHEMA,
         "checksum": _UNSIGNED,
         "version": version("ardchoice"),
+        "settings": _settings(record),
         "files": {name: digest},
         "study": study,
     }
@@ -201,6 +203,17 @@ class _Place:
             "and not meant to be changed by hand; copy the folder again from where it is still "
             "good, or make the study again and save it."
         )
+
+
+def _settings(record: StudyRecord) -> dict[str, Any] | None:
+    """For readers of the file: what would make such a study, where that can be said.
+
+    Loading does without it: settings may be checked more closely one day, and a study must load.
+    """
+    try:
+        return settings_of(record).model_dump(mode="json")
+    except (ValidationError, ArdchoiceError):
+        return None
 
 
 def _signed(text: str) -> bytes:

@@ -183,10 +183,11 @@ class SearchSpace:
         forced: Iterable[Term],
         dropped: Mapping[Term, str],
         columns: Sequence[int],
+        told: Told,
     ) -> SearchSpace:
         """A space as it was made before, without the data; for loading."""
         space = cls.__new__(cls)
-        space.base, space.alternatives = base, alternatives
+        space.base, space.alternatives, space.told = base, alternatives, told
         space.terms, space.forced, space.dropped = tuple(terms), tuple(forced), dict(dropped)
         space.columns = np.array(columns, dtype=np.intp)
         return space

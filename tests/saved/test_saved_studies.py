@@ -1,5 +1,6 @@
 """A study that was saved and loaded is the same study, and can do the same."""
 
+import json
 import warnings
 from collections.abc import Callable
 from dataclasses import fields, replace
@@ -19,7 +20,9 @@ from ardchoice.design.encoding import Encoding, TermColumns
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.saved import choices, fits, study
+from ardchoice.settings import StudySettings, settings_of
 from ardchoice.space import Linear
+from ardchoice.space.search import Told
 from ardchoice.space.transforms import TRANSFORMS, Transform
 from saved.saved_support import ODD, STUDIES, differences, plain_study
 from selection.selection_support import made, read, table, usual
@@ -133,6 +136,14 @@ def test_saving_twice_writes_the_same_files(tmp_path: Path) -> None:
     assert files[0] == files[1]
 
 
+def test_the_settings_are_told_in_the_file(pair: tuple[ac.Study, ac.Study], tmp_path: Path) -> None:
+    before, after = pair
+    after.save(tmp_path)
+    told = json.loads((tmp_path / "study.json").read_text())["settings"]
+    assert StudySettings.model_validate_json(json.dumps(told)) == settings_of(before)
+    assert settings_of(after) == settings_of(before)
+
+
 # -- Own transforms --------------------------------------------------------------------------------
 
 
@@ -173,7 +184,8 @@ def test_own_transforms_load_where_they_are_registered(
 
 NOUNS = [
     (Source, choices.SavedSource, set()),
-    (ac.ChoiceData, choices.SavedChoices, set()),
+    (ac.ChoiceData, choices.SavedChoices, {"n_threads"}),  # of the machine, not of the data
+    (Told, choices.SavedTold, set()),
     (ac.Rival, choices.SavedRival, set()),
     (ac.Specification, choices.SavedSpecification, set()),
     (TermColumns, fits.SavedColumns, set()),
