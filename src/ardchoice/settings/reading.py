@@ -83,18 +83,25 @@ def parse_settings(text: str, name: str = "study.toml", *, complete: bool = True
         Whether a table must be named and the roles of its columns told; settings of a study that
         was made from a data frame have none.
     """
+    settings, mistakes = parse_partly(text, name, complete=complete)
+    if mistakes or settings is None:
+        lines = key_lines(text)
+        placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
+        raise SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
+    return settings
+
+
+def parse_partly(
+    text: str, name: str = "study.toml", *, complete: bool = True
+) -> tuple[StudySettings | None, list[Mistake]]:
+    """What can be read of a study file, and every mistake in it, without lines."""
     raw = _load(text, name)
     if not raw and complete:
         raise _one(name, "there is nothing in it. `ardchoice init TABLE` writes a study file.")
-    lines = key_lines(text)
     settings, mistakes = _validate(raw)
     if settings is not None:
         mistakes += name_mistakes(settings, raw, complete)
-    if mistakes:
-        placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
-        raise SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
-    assert settings is not None  # noqa: S101 - else there were mistakes
-    return settings
+    return settings, mistakes
 
 
 def _one(name: str, said: str, line: int | None = None) -> SettingsError:

@@ -1,0 +1,211 @@
+"""`check_study`: what is in the data, what is wrong, how large the space, how long it may take."""
+
+from __future__ import annotations
+
+import textwrap
+import time
+import warnings
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+
+from ardchoice.data import ChoiceData
+from ardchoice.data.tables import open_table
+from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
+from ardchoice.logit import one_pass, one_thread
+from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.signs import check_signs
+from ardchoice.settings.lines import key_lines, line_of
+from ardchoice.settings.make import table_mistakes
+from ardchoice.settings.reading import parse_partly, settings_text
+from ardchoice.settings.schema import HeldOutSettings, StudySettings
+from ardchoice.space import SearchSpace, parse_specification
+from ardchoice.text import WIDTH
+
+PASSES = (10, 80)
+"""Full passes that relevance, search and estimation take together; see benchmarks/README.md."""
+OVERHEAD = 1.0
+"""Seconds for everything that does not depend on the size of the data."""
+SAMPLE = 20_000
+"""Situations on which a pass is timed; it takes as much longer on all as there are more."""
+SHORT = 0.05
+"""A shorter pass is timed again, for the first one pays for fresh memory."""
+
+
+def check_study(path: str | Path) -> str:
+    """What a study file would do, without doing it.
+
+    Parameters
+    ----------
+    path
+        Of the study file.
+
+    Returns
+    -------
+    str
+        What is in the data, the size of the space, how long a run may take; in 80 columns.
+
+    Raises
+    ------
+    ArdchoiceError
+        Where a run could not go well, with everything that is wrong.
+    """
+    path = Path(path)
+    text = settings_text(path)
+    settings, data = _read(text, path)
+    space = _agree(settings, data, key_lines(text), path.name)
+    parts = [str(data), _space_text(space), _time_text(settings, data, space)]
+    parts.append(_output_text(settings, path.parent))
+    return "\n\n".join(part for part in parts if part)
+
+
+def _read(text: str, path: Path) -> tuple[StudySettings, ChoiceData]:
+    """Settings and data; mistakes of the file and of its columns together."""
+    settings, mistakes = parse_partly(text, path.name)
+    table = None
+    if settings is not None and settings.data.table is not None:
+        try:
+            table = open_table(path.parent / settings.data.table)
+        except ArdchoiceError as error:
+            mistakes.append(Mistake(("data", "table"), str(error)))
+        else:
+            mistakes += table_mistakes(settings.data, table)
+    if mistakes or settings is None:
+        raise _placed(mistakes, text, path.name)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArdchoiceWarning)  # print(data) tells them
+        return settings, settings.read_choices(path.parent, table=table)
+
+
+def _placed(mistakes: list[Mistake], text: str, name: str) -> SettingsError:
+    lines = key_lines(text)
+    placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
+    return SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
+
+
+def _agree(
+    settings: StudySettings, data: ChoiceData, lines: dict[tuple[str | int, ...], int], name: str
+) -> SearchSpace:
+    """The space, if rules and comparisons fit it and the data."""
+    mistakes: list[Mistake] = []
+    space = None
+    try:
+        space = settings.make_space(data)
+        if not len(space):
+            raise ArdchoiceError("the space is empty: every candidate was left out.")
+    except ArdchoiceError as error:
+        mistakes.append(Mistake(("space",), str(error)))
+    structure = settings.make_structure()
+    try:
+        if space is not None:
+            compile_structure(structure, space)
+        if structure is not None:
+            check_signs(structure.signs, data)
+    except ArdchoiceError as error:
+        mistakes.append(Mistake(("structure",), str(error)))
+    for label, text in settings.output.compare.items():
+        try:
+            Design(data, parse_specification(text).terms)
+        except ArdchoiceError as error:
+            mistakes.append(Mistake(("output", "compare", label), str(error)))
+    if mistakes or space is None:
+        placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
+        raise SettingsError(placed, name)
+    return space
+
+
+def _space_text(space: SearchSpace) -> str:
+    lines = ["what could matter", "-" * 17]
+    for line in str(space).split("\n"):
+        lines += textwrap.wrap(line, WIDTH, subsequent_indent="  ") if len(line) > WIDTH else [line]
+    return "\n".join(lines)
+
+
+# -- How long it may take ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Duration:
+    """How long a run may take.
+
+    Attributes
+    ----------
+    one_pass
+        Seconds of one pass over all data and candidates, measured.
+    low, high
+        Seconds of relevance, search and estimation.
+    """
+
+    one_pass: float
+    low: float
+    high: float
+
+
+def measure(data: ChoiceData, space: SearchSpace, times: float = 1.0) -> Duration:
+    """Time one pass over the data and all candidates, and multiply.
+
+    Parameters
+    ----------
+    data, space
+    times
+        How often the search is made.
+    """
+    some = data if len(data) <= SAMPLE else data.take(np.arange(SAMPLE))
+    design = Design(some, space.terms)
+    seconds = np.inf
+    with one_thread():
+        blocks, beta = list(design), np.zeros(design.n_columns)
+        for _ in range(3):
+            start = time.perf_counter()
+            one_pass(beta, blocks)
+            seconds = min(seconds, time.perf_counter() - start)
+            if seconds > SHORT:
+                break
+    seconds *= len(data) / len(some)
+    low, high = (OVERHEAD + times * units * seconds for units in PASSES)
+    return Duration(seconds, low, high)
+
+
+def _time_text(settings: StudySettings, data: ChoiceData, space: SearchSpace) -> str:
+    output, selection = settings.output, settings.selection
+    times = 1.0
+    extra = []
+    if isinstance(selection, HeldOutSettings):
+        times += selection.folds * len(selection.weights)
+        extra.append(f"the rule searches {selection.folds} folds {len(selection.weights)} times")
+    if output.search_in_folds and output.folds:
+        times += output.folds
+        extra.append(f"the search is repeated in {output.folds} folds")
+    if output.stability_pairs:
+        times += 2 * output.stability_pairs
+        extra.append(f"and in {output.stability_pairs} pairs of halves")
+    took = measure(data, space, times)
+    text = (
+        f"A pass over {len(data):,} choices and {space.n_columns:,} columns takes "
+        f"{_seconds(took.one_pass)}. Relevance, search and estimation take between "
+        f"{PASSES[0]} and {PASSES[1]} of them: about {_seconds(took.low)} to "
+        f"{_seconds(took.high)}"
+    )
+    text += f" ({', '.join(extra)})" if extra else ""
+    text += ", and some seconds more for held-out figures and the report."
+    if settings.solver.method != "newton":
+        text += f" The solver {settings.solver.method!r} takes many times longer than 'newton'."
+    return "\n".join(["how long it may take", "-" * 20, *textwrap.wrap(text, WIDTH)])
+
+
+def _seconds(value: float) -> str:
+    if value < 1:
+        return f"{1000 * value:.2g} ms" if value < 0.0995 else f"{value:.1f} s"
+    if value < 120:
+        return f"{value:.0f} s"
+    return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} hours"
+
+
+def _output_text(settings: StudySettings, folder: Path) -> str:
+    place = folder / settings.output.folder
+    if not place.exists():
+        return ""
+    text = f"The folder {settings.output.folder} exists already: a run needs --force to replace it."
+    return "\n".join(textwrap.wrap(text, WIDTH))

@@ -1,0 +1,167 @@
+"""Alternatives in column names: ``TRAIN_TT, SM_TT, CAR_TT`` are TT of TRAIN, SM and CAR."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from ardchoice.settings.guess.words import (
+    AVAILABLE,
+    UNLABELLED,
+    UNLIKED,
+    pieces,
+    plain,
+    says,
+    words,
+)
+
+LONGEST = 3
+"""Words that the name of an alternative may have in a column's name."""
+MOST_SETS = 60
+"""Sets of alternatives looked at, those with the most columns first."""
+
+Template = tuple[str, str]
+"""What stands before and after the alternative in a column's name."""
+
+
+@dataclass(frozen=True)
+class Family:
+    """A set of alternatives and the columns that name them.
+
+    Attributes
+    ----------
+    alternatives
+        In the order of their first column.
+    templates
+        What stands around the alternative -> alternative -> column.
+    """
+
+    alternatives: tuple[str, ...]
+    templates: dict[Template, dict[str, str]]
+
+    @property
+    def columns(self) -> set[str]:
+        """All columns that belong to an alternative."""
+        return {c for where in self.templates.values() for c in where.values()}
+
+    @property
+    def is_unlabelled(self) -> bool:
+        """Whether names only number the alternatives: 1, 2, 3; alt1, alt2; A, B."""
+        return all(w.isdigit() or w in UNLABELLED for a in self.alternatives for w in words(a))
+
+
+def find_families(names: Sequence[str]) -> list[Family]:
+    """Sets of alternatives that column names could be about, those with the most columns first."""
+    cuts = _cuts(names)
+    sets: dict[frozenset[str], int] = {}
+    for where in cuts.values():
+        if len(where) > 1:
+            key = frozenset(where)
+            sets[key] = sets.get(key, 0) + len(where)
+    for together in (_union(cuts, 0), _union(cuts, 1)):
+        if together:
+            sets.setdefault(together, len(together))
+    best = sorted(sets, key=lambda s: -sets[s])[:MOST_SETS]
+    families = [family_of(alternatives, names, cuts) for alternatives in best]
+    return sorted(families, key=lambda f: -len(f.columns))
+
+
+def family_of(
+    alternatives: Iterable[str],
+    names: Sequence[str],
+    cuts: dict[Template, dict[str, str]] | None = None,
+) -> Family:
+    """The columns of given alternatives."""
+    cuts = _cuts(names) if cuts is None else cuts
+    inside = set(alternatives)
+    found = {
+        template: {a: c for a, c in where.items() if a in inside}
+        for template, where in cuts.items()
+    }
+    # A column belongs to one attribute: to the one that most alternatives have.
+    taken: set[str] = set()
+    templates: dict[Template, dict[str, str]] = {}
+    for template, where in sorted(found.items(), key=lambda t: (-len(t[1]), t[0])):
+        free = {a: c for a, c in where.items() if c not in taken}
+        if free:
+            taken |= set(free.values())
+            templates[template] = free
+    position = {name: i for i, name in enumerate(names)}
+    order = sorted(templates, key=lambda t: min(position[c] for c in templates[t].values()))
+    templates = {t: templates[t] for t in order}
+    return Family(_usual_order(inside, templates, position), templates)
+
+
+def _usual_order(
+    inside: set[str], templates: dict[Template, dict[str, str]], position: dict[str, int]
+) -> tuple[str, ...]:
+    """Alternatives in the order in which most attributes have their columns."""
+    votes = Counter(
+        tuple(sorted(where, key=lambda a: position[where[a]]))
+        for template, where in templates.items()
+        # Availability is often added later, in an order of its own.
+        if not says(attribute_name(template), AVAILABLE)
+    )
+    first = max(votes, key=lambda order: (len(order), votes[order]), default=())
+    known = [a for where in templates.values() for a in where]
+    rest = sorted(inside - set(first), key=lambda a: known.index(a) if a in known else -1)
+    return (*first, *(a for a in rest if a in known))
+
+
+def _cuts(names: Sequence[str]) -> dict[Template, dict[str, str]]:
+    """Every way to take some words of a name for the alternative: template -> it -> column."""
+    out: dict[Template, dict[str, str]] = {}
+    for name in names:
+        parts = pieces(name)
+        for i, first in enumerate(parts):
+            if not first[0].isalnum():
+                continue
+            for j in range(i + 1, min(i + 2 * LONGEST, len(parts) + 1)):
+                if not parts[j - 1][0].isalnum():
+                    continue
+                template = ("".join(parts[:i]), "".join(parts[j:]))
+                if any(part[0].isalnum() for part in (*parts[:i], *parts[j:])):
+                    out.setdefault(template, {})["".join(parts[i:j])] = name
+    return out
+
+
+def _union(cuts: dict[Template, dict[str, str]], side: int) -> frozenset[str]:
+    """All that stands at one end of names, where at least two share the rest."""
+    return frozenset(
+        a
+        for template, where in cuts.items()
+        if not template[side] and len(where) > 1
+        for a in where
+        if len(pieces(a)) == 1
+    )
+
+
+def attribute_name(template: Template) -> str:
+    """What a template is about: ``{alt}_TT`` -> TT, ``alt{alt}_price`` -> price."""
+    before = template[0].strip("_.- :/")
+    after = template[1].strip("_.- :/")
+    parts = [p for p in (before, after) if p]
+    if len(parts) == 2 and plain(parts[0]) in UNLABELLED:
+        parts = parts[1:]
+    return "_".join(parts)
+
+
+def pattern_of(template: Template) -> str:
+    """As a study file writes it."""
+    return f"{template[0]}{{alt}}{template[1]}"
+
+
+def plausibility(family: Family) -> float:
+    """How much alternatives sound like alternatives rather than like attributes or people."""
+    n = len(family.alternatives)
+    bad = sum(bool(says(a, AVAILABLE) or says(a, UNLIKED)) for a in family.alternatives)
+    good = sum(
+        bool(says(attribute_name(t), AVAILABLE) or says(attribute_name(t), UNLIKED))
+        for t in family.templates
+    )
+    # A word that stands alone between separators, rather than TIME in TIME1.
+    alone = sum(not (t[0][-1:].isalnum() or t[1][:1].isalnum()) for t in family.templates) / max(
+        len(family.templates), 1
+    )
+    return -4.0 * bad / max(n, 1) + 1.0 * min(good, 2) / 2 + 0.3 * alone

@@ -1,0 +1,292 @@
+"""From a table to a study file: guess, try it, and say what came of it."""
+
+from __future__ import annotations
+
+import os
+import warnings
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from ardchoice.data import ChoiceData
+from ardchoice.data.tables import Table, open_table
+from ardchoice.errors import (
+    ArdchoiceError,
+    ArdchoiceWarning,
+    DataError,
+    SettingsError,
+    did_you_mean,
+)
+from ardchoice.settings.guess.long import find_layouts, guess_long, two_columns
+from ardchoice.settings.guess.page import write_page
+from ardchoice.settings.guess.people import find_covariates, find_person, find_weight
+from ardchoice.settings.guess.plan import plan_space
+from ardchoice.settings.guess.profile import Column, named, profile_table
+from ardchoice.settings.guess.roles import Finding, Roles
+from ardchoice.settings.guess.wide import guess_wide
+from ardchoice.settings.guess.words import CHOICE, says
+from ardchoice.settings.reading import parse_settings
+
+ROLES = (
+    "layout",
+    "choice",
+    "situation",
+    "alternative",
+    "chosen",
+    "availability",
+    "person",
+    "weight",
+)
+"""What can be answered instead of guessed."""
+MANY = 0.2
+"""Share of rows left out from which the file says so at the top."""
+
+
+def guess_settings(
+    path: str | Path,
+    answers: Mapping[str, str] | None = None,
+    *,
+    folder: str | Path | None = None,
+) -> str:
+    """Look at a table and write a study file that guesses the roles of its columns.
+
+    Parameters
+    ----------
+    path
+        Of the table (CSV, TSV, Parquet).
+    answers
+        Role -> column (layout: wide or long; availability: a pattern such as ``"{alt}_AV"``), where
+        it is known; an empty text for none. The roles are those of `ROLES`.
+    folder
+        Where the file will be: the table's path in it is relative to that. The table's own folder
+        unless told.
+
+    Returns
+    -------
+    str
+        TOML, every guess with its reason and what else it could be. Where a guess is unsure, or
+        cannot be right, the first lines say so.
+    """
+    table = open_table(path)
+    columns, roles = _look(table, answers or {})
+    where = Path(os.path.relpath(path, Path(path).parent if folder is None else folder)).as_posix()
+    size = (len(table), len(columns))
+    situation = named(columns, roles.column("situation"))
+    plan = plan_space(roles, size[0] if situation is None else situation.distinct, columns)
+    text = write_page(roles, plan, where, size, None, ())
+    trial = _try(text, table)
+    if trial.dropped is not None:
+        text = write_page(roles, plan, where, size, trial.dropped, ())
+        trial = replace(_try(text, table), dropped=trial.dropped)
+    if trial.doubts:
+        text = write_page(roles, plan, where, size, trial.dropped, trial.doubts)
+    return text
+
+
+def guess_findings(
+    path: str | Path, answers: Mapping[str, str] | None = None
+) -> dict[str, Finding]:
+    """What `guess_settings` would write of every role, for whoever asks a user about it.
+
+    Parameters
+    ----------
+    path, answers
+        As in `guess_settings`.
+
+    Returns
+    -------
+    dict
+        Role -> guess, with its reason and what else it could be; only roles of the guessed layout.
+    """
+    _, roles = _look(open_table(path), answers or {})
+    found = {"layout": roles.layout, **roles.findings}
+    return {role: found[role] for role in ROLES if role in found}
+
+
+def _look(table: Table, answers: Mapping[str, str]) -> tuple[list[Column], Roles]:
+    """Profiles and roles."""
+    _check_answers(table, answers)
+    if not len(table):
+        raise ArdchoiceError(f"{table.name} has no rows.")
+    columns = profile_table(table)
+    return columns, guess_roles(columns, answers, table.name)
+
+
+def guess_roles(
+    columns: Sequence[Column], answers: Mapping[str, str], name: str = "the table"
+) -> Roles:
+    """The role of every column, from their profiles alone."""
+    wanted = answers.get("layout")
+    wide = guess_wide(columns, answers) if wanted != "long" else None
+    layouts = find_layouts(columns, answers) if wanted != "wide" else []
+    if layouts and (wide is None or wide.column("choice") is None or _says_chosen(layouts)):
+        roles = guess_long(columns, layouts[0], layouts[1:], answers)
+    elif wide is not None:
+        roles = wide
+    else:
+        roles = _nothing_found(columns, wanted)
+    if roles.column("choice") is None and not layouts and wanted != "wide":
+        pair = two_columns(columns)
+        if pair is not None:
+            roles = _two_columns_needed(pair)
+    return _with_people(roles, columns, answers)
+
+
+def _says_chosen(layouts: Sequence[object]) -> bool:
+    chosen = getattr(layouts[0], "chosen", None)
+    return chosen is not None and says(chosen.name, CHOICE) > 0
+
+
+def _with_people(roles: Roles, columns: Sequence[Column], answers: Mapping[str, str]) -> Roles:
+    """The same roles with person, weight and covariates."""
+    situation = named(columns, roles.column("situation"))
+    choice = named(columns, roles.column("choice"))
+    used = {c for r in ("choice", "situation", "alternative", "chosen") if (c := roles.column(r))}
+    used |= _columns_of(roles, columns) | set(roles.left_out)
+    free = [c for c in columns if c.name not in used or c is choice]
+    person = find_person([c for c in free if c is not choice], situation, answers)
+    weight = find_weight(free, answers)
+    used |= {f.value for f in (person, weight) if f.value}
+    covariates, left_out = find_covariates(columns, used, choice, situation)
+    taken = {c.name for c in covariates}
+    attributes = tuple(
+        replace(a, name=f"{a.name}_alt", how={"column": a.name, **a.how}) if a.name in taken else a
+        for a in roles.attributes
+    )
+    return replace(
+        roles,
+        findings={**roles.findings, "person": person, "weight": weight},
+        attributes=attributes,
+        covariates=covariates,
+        left_out={**roles.left_out, **left_out},
+    )
+
+
+def _columns_of(roles: Roles, columns: Sequence[Column]) -> set[str]:
+    """Every column that an attribute or the availability uses."""
+    out: set[str] = set()
+    where = [a.how.get("column", a.name) for a in roles.attributes]
+    for one in [*where, roles.availability]:
+        if isinstance(one, dict):
+            out |= set(one.values())
+        elif isinstance(one, str):
+            out |= {one, *(one.replace("{alt}", a) for a in roles.alternatives)}
+    return out
+
+
+def _nothing_found(columns: Sequence[Column], wanted: str | None) -> Roles:
+    """A page to fill in: neither layout could be seen."""
+    layout = wanted or "wide"
+    absent = Finding(None, "not found", sure=False)
+    roles = (
+        ("choice", "availability") if layout == "wide" else ("situation", "alternative", "chosen")
+    )
+    return Roles(
+        layout=Finding(layout, "a mere assumption: the columns do not tell", sure=False),
+        alternatives={},
+        findings=dict.fromkeys(roles, absent),
+        attributes=(),
+        doubts=(
+            "This table does not look like choices. A wide one has a row per choice, a column "
+            "with what was chosen, and columns such as time_bus, time_car; a long one has a row "
+            "per choice and alternative, with 1 in one of them. Fill in what is missing below: "
+            "data.alternatives, data.choice and data.attributes (wide), or data.situation, "
+            "data.alternative and data.chosen (long).",
+        ),
+    )
+
+
+def _two_columns_needed(pair: tuple[str, str, str, str]) -> Roles:
+    one, two, alternative, chosen = pair
+    said = f"only {one} and {two} together number the choice situations"
+    return Roles(
+        layout=Finding("long", f"rows of one {one} and {two} differ in {alternative}"),
+        alternatives={},
+        findings={
+            "situation": Finding(None, said, sure=False),
+            "alternative": Finding(alternative, "every value stands once in a situation"),
+            "chosen": Finding(chosen, "yes once in a situation"),
+        },
+        attributes=(),
+        doubts=(
+            f"No column numbers the choice situations: {said}. Add such a column to the table "
+            f"(for instance {one} * 1000 + {two}) and run `ardchoice init` again.",
+        ),
+    )
+
+
+def _check_answers(table: Table, answers: Mapping[str, str]) -> None:
+    for role, value in answers.items():
+        if role not in ROLES:
+            raise ArdchoiceError(f"There is no role {role!r}. {did_you_mean(role, ROLES)}")
+        if role == "layout":
+            if value not in ("wide", "long"):
+                raise ArdchoiceError(f"The layout is 'wide' or 'long', not {value!r}.")
+        elif role == "availability":
+            if value and "{alt}" not in value:
+                raise ArdchoiceError(
+                    f"availability is a pattern such as '{{alt}}_AV', not {value!r}."
+                )
+        elif value and value not in table:
+            raise ArdchoiceError(
+                f"{role}: column {value!r} is not in {table.name}. "
+                f"{did_you_mean(value, table.columns)}"
+            )
+
+
+# -- Trying it out -------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Trial:
+    """What came of reading the table as guessed.
+
+    Attributes
+    ----------
+    dropped
+        What is wrong with some rows; None where all can be used.
+    doubts
+        What stands in the way, a sentence each.
+    """
+
+    dropped: str | None = None
+    doubts: tuple[str, ...] = ()
+
+
+def _try(text: str, table: Table) -> _Trial:
+    """Read the table as the file says, and make the space."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ArdchoiceWarning)
+        try:
+            settings = parse_settings(text)
+        except SettingsError as error:
+            return _Trial(doubts=tuple(f"Not complete: {m}" for m in error.mistakes))
+        try:
+            data = settings.read_choices(table=table)
+            space = settings.make_space(data)
+        except DataError as error:
+            errors = [p for p in error.problems if p.severity == "error"]
+            if not settings.data.drop_invalid and all(p.rows for p in errors):
+                return _Trial(dropped=" ".join(_first_sentence(p.message) for p in errors))
+            return _Trial(doubts=tuple(f"Cannot be read: {p.message}" for p in errors))
+        except ArdchoiceError as error:
+            return _Trial(doubts=(f"Cannot be read: {error}",))
+    if not len(space):
+        return _Trial(doubts=("The search space is empty: no attribute varies.",))
+    return _Trial(doubts=_left_out(data, len(table)))
+
+
+def _first_sentence(message: str) -> str:
+    return message.partition(". ")[0] + "."
+
+
+def _left_out(data: ChoiceData, rows: int) -> tuple[str, ...]:
+    gone = next((len(p.rows) for p in data.warnings if p.code == "dropped"), 0)
+    if gone <= MANY * (gone + len(data)):
+        return ()
+    share = 100 * gone / (gone + len(data))
+    return (
+        f"{share:.0f}% of the choice situations are left out: see drop_invalid. Perhaps missing "
+        "values say that an alternative was not available; then make columns with 1 and 0 that say "
+        "so and name them as data.availability.",
+    )

@@ -1,0 +1,90 @@
+"""What was guessed: a value, why, and what else it could be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One guess.
+
+    Attributes
+    ----------
+    value
+        A column, a pattern, a word; None where nothing was found.
+    why
+        Reasons, for the comment beside it.
+    instead
+        Other values that it could be, the likeliest first.
+    sure
+        Whether a modeller need hardly look.
+    """
+
+    value: str | None
+    why: str = ""
+    instead: tuple[str, ...] = ()
+    sure: bool = True
+
+
+@dataclass(frozen=True)
+class Variable:
+    """A guessed attribute or covariate.
+
+    Attributes
+    ----------
+    name
+    how
+        Its settings: column, kind and so on.
+    why
+        For the comment beside it.
+    columns
+        Coefficients that one term of it takes: one less than its levels, 1 for a number.
+    """
+
+    name: str
+    how: dict[str, object]
+    why: str = ""
+    columns: int = 1
+
+
+@dataclass(frozen=True)
+class Roles:
+    """The role of every column of a table.
+
+    Attributes
+    ----------
+    layout
+    alternatives
+        Name -> code.
+    findings
+        Role (choice, situation, alternative, chosen, availability, person, weight, alternatives)
+        -> what was guessed.
+    attributes, covariates
+    left_out
+        Column -> why it is not used.
+    availability
+        A pattern, or alternative -> column; None where there is none.
+    labelled
+        Whether the alternatives have names that mean something.
+    without_attributes
+        Alternatives that no column speaks of: not to buy, none of these.
+    doubts
+        What the file must say plainly, a sentence each.
+    """
+
+    layout: Finding
+    alternatives: dict[str, str]
+    findings: dict[str, Finding]
+    attributes: tuple[Variable, ...]
+    covariates: tuple[Variable, ...] = ()
+    left_out: dict[str, str] = field(default_factory=dict)
+    availability: str | dict[str, str] | None = None
+    labelled: bool = True
+    without_attributes: tuple[str, ...] = ()
+    doubts: tuple[str, ...] = ()
+
+    def column(self, role: str) -> str | None:
+        """The column of a role."""
+        found = self.findings.get(role)
+        return None if found is None else found.value

@@ -1,0 +1,402 @@
+"""Guessing the roles of a wide table: which columns name alternatives, which one the choice."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import permutations
+from math import log
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice.settings.guess.families import (
+    Family,
+    Template,
+    attribute_name,
+    family_of,
+    find_families,
+    pattern_of,
+    plausibility,
+)
+from ardchoice.settings.guess.profile import Column, named
+from ardchoice.settings.guess.roles import Finding, Roles, Variable
+from ardchoice.settings.guess.words import AVAILABLE, CHOICE, CHOSEN_SURE, OPT_OUT, plain, says
+
+RARE = 0.02
+"""A code that fewer rows than this have is a slip or 'unknown', not an alternative."""
+MOST_PERMUTED = 6
+"""Alternatives up to which every way to match codes is tried against the availability."""
+TOLERATED = 0.02
+"""Share of choices of something unavailable that may be slips."""
+NEARLY = 3.0
+"""A choice column whose score is lower by less than this is worth a mention."""
+
+
+@dataclass(frozen=True, eq=False)
+class Match:
+    """A choice column and the alternatives that its codes stand for.
+
+    Attributes
+    ----------
+    family
+    choice
+    codes
+        Alternative -> code.
+    extra
+        Codes without columns of their own -> share of the rows.
+    how
+        ``"name"``, ``"number"`` (the code is in the name) or ``"order"`` (of the columns).
+    score
+    """
+
+    family: Family
+    choice: Column | None
+    codes: dict[str, str]
+    extra: dict[str, float]
+    how: str
+    score: float
+
+
+def guess_wide(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles | None:
+    """The roles of a wide table; None where no columns come in families."""
+    matches = rank_matches(columns, answers)
+    if not matches:
+        return None
+    best = matches[0]
+    templates, available = _availability(best.family, columns, answers)
+    best, by_availability = _check_codes(best, available, columns)
+    alternatives, without, notes = _alternatives(best)
+    others = [
+        m.choice.name
+        for m in matches[1:]
+        if m.choice and m.choice is not best.choice and m.score > best.score - NEARLY
+    ]
+    findings = {
+        "layout": Finding("wide", _why_wide(best)),
+        "choice": _choice_finding(best, tuple(dict.fromkeys(others))[:3], answers),
+        "alternatives": _alternatives_finding(best, by_availability),
+        "availability": _availability_finding(best, available),
+    }
+    doubts = list(notes)
+    if best.choice is None:
+        doubts.append(
+            "No column looks like the choice: none has a code for each of "
+            f"{_few(best.family.alternatives)}. Name it as data.choice and its codes under "
+            "data.alternatives."
+        )
+    return Roles(
+        layout=findings.pop("layout"),
+        alternatives=alternatives,
+        findings=findings,
+        attributes=_attributes(best.family, templates, columns, alternatives),
+        availability=available,
+        labelled=not best.family.is_unlabelled,
+        without_attributes=without,
+        doubts=tuple(doubts),
+    )
+
+
+# -- Which column is the choice, and of what -----------------------------------------------------
+
+
+def rank_matches(columns: Sequence[Column], answers: Mapping[str, str]) -> list[Match]:
+    """Pairs of alternatives and a choice column, the likeliest first."""
+    names = [c.name for c in columns]
+    families = find_families(names)
+    asked = answers.get("choice")
+    candidates = [c for c in columns if (c.name == asked if asked else _could_be_choice(c))]
+    # Names in the choice column say directly which words are alternatives.
+    for column in candidates:
+        if not column.numeric and 2 <= column.distinct <= 60:
+            labels = {plain(v) for v in column.labels}
+            inside = {a for f in families for a in f.alternatives if plain(a) in labels}
+            if len(inside) > 1:
+                families.append(family_of(inside, names))
+    matches = [
+        match
+        for family in families
+        for column in candidates
+        if column.name not in family.columns
+        and (match := match_codes(family, column, asked is not None)) is not None
+    ]
+    if not matches:
+        matches = [Match(f, None, {}, {}, "order", plausibility(f) + _size(f)) for f in families]
+    return sorted(matches, key=lambda m: -m.score)
+
+
+def _could_be_choice(column: Column) -> bool:
+    return column.distinct >= 2 and bool(column.labels) and (column.whole or not column.numeric)
+
+
+def _size(family: Family) -> float:
+    """More columns that fit speak for a family, ever less so."""
+    whole = sum(len(w) for w in family.templates.values() if len(w) == len(family.alternatives))
+    return log(1 + whole + 0.5 * (len(family.columns) - whole))
+
+
+def match_codes(family: Family, column: Column, asked: bool = False) -> Match | None:
+    """How the values of a column stand for alternatives; None where they cannot."""
+    found = _by_name(family, column) or _by_number(family, column) or _by_order(family, column)
+    if found is None:
+        return None
+    codes, how, fit = found
+    extra = {
+        text: share
+        for text, share in zip(column.labels, column.shares, strict=True)
+        if text not in codes.values()
+    }
+    score = fit + 1.5 * says(column.name, CHOICE) + plausibility(family) + _size(family)
+    score += 1.0 * (says(column.name, CHOSEN_SURE) > 0) + 5.0 * asked
+    score -= 0.5 * len(extra) + 2.0 * (sum(extra.values()) > 0.3)
+    return Match(family, column, codes, extra, how, score)
+
+
+Found = tuple[dict[str, str], str, float]
+
+
+def _by_name(family: Family, column: Column) -> Found | None:
+    """Values that are the names, whatever their case and separators."""
+    by_plain = {plain(text): text for text in column.labels}
+    codes = {a: by_plain[plain(a)] for a in family.alternatives if plain(a) in by_plain}
+    share = len(codes) / len(family.alternatives)
+    if share < 0.7 or len(codes) < 2 or all(a.isdigit() for a in codes):
+        return None
+    full = {a: codes.get(a, a) for a in family.alternatives}
+    return full, "name", 3.0 + share
+
+
+def _by_number(family: Family, column: Column) -> Found | None:
+    """Codes that stand in the names: 2 for alt2, price_2."""
+    digits = {
+        a: "".join(c for c in a if c.isdigit()).lstrip("0") or "0" for a in family.alternatives
+    }
+    if not all(any(c.isdigit() for c in a) for a in family.alternatives):
+        return None
+    if len(set(digits.values())) < len(digits) or not column.whole:
+        return None
+    used = set(column.labels) & set(digits.values())
+    if len(used) < 2 or len(column.labels) > len(digits) + 2:
+        return None
+    return digits, "number", 2.0 + len(used) / len(digits)
+
+
+def _by_order(family: Family, column: Column) -> Found | None:
+    """Codes 1, 2, 3 (or 0, 1, 2; or any, as many as there are alternatives)."""
+    n = len(family.alternatives)
+    if n > 30 or not 2 <= column.distinct <= n + 2:
+        return None
+    if not column.whole:
+        if column.distinct != n:
+            return None
+        return dict(zip(family.alternatives, column.labels, strict=True)), "order", 0.0
+    for first, fit in ((1, 2.0), (0, 1.8)):
+        codes = [str(first + i) for i in range(n)]
+        inside = sum(text in column.labels for text in codes)
+        share = sum(
+            s for text, s in zip(column.labels, column.shares, strict=True) if text in codes
+        )
+        if inside >= max(2, n - 1) and share > 0.5 and (first or column.labels[0] == "0"):
+            beyond = column.distinct - inside
+            if first and beyond and inside == n and "0" in column.labels and share < 0.9:
+                continue  # codes from 0 fit better
+            return dict(zip(family.alternatives, codes, strict=True)), "order", fit * inside / n
+    if column.distinct == n:
+        return dict(zip(family.alternatives, column.labels, strict=True)), "order", 0.8
+    return None
+
+
+# -- Availability, and what it says of the codes -------------------------------------------------
+
+
+def _availability(
+    family: Family, columns: Sequence[Column], answers: Mapping[str, str]
+) -> tuple[dict[Template, dict[str, str]], str | dict[str, str] | None]:
+    """Templates that are attributes, and the one that is availability."""
+    rest = dict(family.templates)
+    for template, where in family.templates.items():
+        asked = answers.get("availability")
+        is_it = (
+            pattern_of(template) == asked if asked else _is_availability(template, where, columns)
+        )
+        if is_it and asked != "":
+            del rest[template]
+            complete = len(where) == len(family.alternatives)
+            return rest, pattern_of(template) if complete else dict(where)
+    return rest, None
+
+
+def _is_availability(
+    template: Template, where: Mapping[str, str], columns: Sequence[Column]
+) -> bool:
+    marks = [named(columns, c) for c in where.values()]
+    return says(attribute_name(template), AVAILABLE) > 0 and all(c and c.is_mark for c in marks)
+
+
+def _check_codes(
+    match: Match, available: str | dict[str, str] | None, columns: Sequence[Column]
+) -> tuple[Match, bool]:
+    """Codes matched by order are tried against the availability: nobody chose what was not there.
+
+    Returns the match, perhaps with codes in another order, and whether availability spoke.
+    """
+    if match.how != "order" or match.choice is None or available is None:
+        return match, False
+    names = match.family.alternatives
+    where = (
+        available
+        if isinstance(available, dict)
+        else {a: available.replace("{alt}", a) for a in names}
+    )
+    marks = {a: named(columns, c) for a, c in where.items()}
+    absent = np.array(
+        [
+            [_share_absent(match.choice, code, marks.get(a)) for a in names]
+            for code in match.codes.values()
+        ]
+    )
+    order = best_order(absent)
+    if order is None:
+        return match, False
+    codes = list(match.codes.values())
+    matched = {names[a]: codes[i] for i, a in enumerate(order)}
+    return replace(match, codes={a: matched[a] for a in names}), True
+
+
+def _share_absent(choice: Column, code: str, mark: Column | None) -> float:
+    """Of the rows with a code, the share where an alternative is unavailable."""
+    if mark is None or code not in choice.labels:
+        return 0.0
+    rows = choice.codes == choice.labels.index(code)
+    return float(np.mean(~mark.marked[rows])) if rows.any() else 0.0
+
+
+def best_order(absent: npt.NDArray[np.float64]) -> tuple[int, ...] | None:
+    """Which alternative every code stands for, where availability can tell.
+
+    Parameters
+    ----------
+    absent
+        Of the rows with a code, the share in which an alternative is unavailable; shape (codes,
+        alternatives).
+
+    Returns
+    -------
+    tuple or None
+        The first possible order, beginning with that of the columns; None where none is possible,
+        or availability says nothing.
+    """
+    n = len(absent)
+    rows = np.arange(n)
+    if not (absent > TOLERATED).any():
+        return None
+    if (absent[rows, rows] <= TOLERATED).all():
+        return tuple(range(n))
+    if n > MOST_PERMUTED:
+        return None
+    orders = permutations(range(n))
+    return next((p for p in orders if (absent[rows, list(p)] <= TOLERATED).all()), None)
+
+
+# -- What was found, with reasons ----------------------------------------------------------------
+
+
+def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[str]]:
+    """Name -> code, with codes that have no columns as alternatives of their own if not rare."""
+    codes = dict(match.codes) or {a: a for a in match.family.alternatives}
+    without: list[str] = []
+    notes: list[str] = []
+    for text, share in match.extra.items():
+        if share < RARE or text.startswith("-"):
+            continue
+        taken = {plain(a) for a in codes}
+        name = text if not text.isdigit() and plain(text) not in taken else f"none_{text}"
+        if text.isdigit() and "none" not in taken:
+            name = "none"
+        codes[name] = text
+        without.append(name)
+        if not says(text, OPT_OUT):
+            notes.append(
+                f"The choice has the code {text} in {100 * share:.0f}% of the rows, and no columns "
+                f"belong to it: it is taken as an alternative '{name}' without attributes, such as "
+                "'none of these'. If it means that the answer is missing, remove it from "
+                "data.alternatives: its rows are then left out."
+            )
+    return codes, tuple(without), notes
+
+
+def _why_wide(match: Match) -> str:
+    where = max(match.family.templates.values(), key=len)
+    return f"columns come in families by alternative: {_few(list(where.values()))}"
+
+
+def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str, str]) -> Finding:
+    if match.choice is None:
+        return Finding(None, "no column has a code for each alternative", (), sure=False)
+    if "choice" in answers:
+        return Finding(match.choice.name, "as you said")
+    named_so = says(match.choice.name, CHOICE) > 0
+    why = "it is called so and " if named_so else "its name does not say so, but "
+    shown = _few(match.choice.labels, 6)
+    return Finding(match.choice.name, f"{why}its values are {shown}", others, sure=named_so)
+
+
+def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
+    if match.choice is None:
+        return Finding(None, "codes are not known, as the choice is not", sure=False)
+    if match.how == "name":
+        return Finding("name", "the choice holds their names")
+    if match.how == "number":
+        return Finding("number", "the code is the number in the name of the columns")
+    if by_availability:
+        why = (
+            "names come from the columns; with this order nobody chose an alternative that was "
+            "not available"
+        )
+        return Finding("order", why, sure=False)
+    why = "names come from the columns; codes are matched in the order of the columns"
+    return Finding("order", why, sure=False)
+
+
+def _availability_finding(match: Match, available: str | dict[str, str] | None) -> Finding:
+    if available is None:
+        return Finding(None, "no columns such as AV_x or x_AV with 0 and 1")
+    shown = available if isinstance(available, str) else ", ".join(available.values())
+    return Finding(shown, "it is called so and holds only 0 and 1")
+
+
+def _attributes(
+    family: Family,
+    templates: Mapping[Template, dict[str, str]],
+    columns: Sequence[Column],
+    alternatives: Mapping[str, str],
+) -> tuple[Variable, ...]:
+    out: list[Variable] = []
+    taken: set[str] = set()
+    for template, where in templates.items():
+        each = [c for c in (named(columns, name) for name in where.values()) if c is not None]
+        if all(c.missing == c.rows for c in each):
+            continue
+        name = attribute_name(template) or pattern_of(template)
+        while name in taken:
+            name += "_"
+        taken.add(name)
+        complete = set(where) == set(alternatives)
+        how: dict[str, object] = {"column": pattern_of(template) if complete else dict(where)}
+        why = f"columns {_few(list(where.values()))}"
+        if len(where) == 1 and len(family.alternatives) > 1:
+            only = next(iter(where))
+            why += f"; only {only} has it. If it describes the person, make it a covariate"
+        levels = 1
+        if not all(c.numeric for c in each):
+            how["kind"] = "categorical"
+            labels = {text for c in each for text in c.labels}
+            levels = max(len(labels) - 1, 1)
+            why += f"; text, {len(labels)} levels"
+        out.append(Variable(name, how, why, levels))
+    return tuple(out)
+
+
+def _few(items: Sequence[str], limit: int = 4) -> str:
+    shown = ", ".join(str(i) for i in items[:limit])
+    return shown + (f", ... ({len(items)})" if len(items) > limit else "")

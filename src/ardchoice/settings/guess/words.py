@@ -1,0 +1,89 @@
+"""Words in column names, and what they usually stand for."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_PIECES = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
+_HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
+
+
+def _set(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+CHOICE = _set(
+    """choice choices chosen choose chose choix wahl gewaehlt gewahlt keuze eleccion scelta choisi
+    selected selection select pick picked decision decided response answer y chosenalt chosenmode
+    modechosen modechoice"""
+)
+CHOSEN_SURE = _set("choice chosen choix wahl keuze eleccion scelta selected picked")
+SITUATION = _set(
+    """situation sit choiceset set cset obs observation case caseid chid trip task question scenario
+    choicesituation gid individual id record menu event session"""
+)
+ALTERNATIVE = _set(
+    """alternative alt alternatives mode option product brand item concept profile card transport
+    altern choicealt altid optionid modeid"""
+)
+UNLABELLED = _set(
+    """alternative alt altern option opt profile card concept position pos choicealt product item
+    prod left right a b c d e f altid optionid nr no number scenario"""
+)
+"""Names of alternatives, or of their column, that say nothing but which is which."""
+PERSON = _set(
+    """id person personid pid respondent respondentid resp respid rid individual individu
+    individualid indiv ind user userid subject subjectid participant participantid customer
+    customerid panelid panelist household hhid traveller traveler patient client consumer member
+    decisionmaker identifier idperson"""
+)
+PERSON_SURE = PERSON - {"id", "ind", "member", "client", "individual", "household", "hhid"}
+WEIGHT = _set("weight weights wt wgt gewicht poids peso expfac expansion wtperfin")
+AVAILABLE = _set("av avail available availability avl disponible disponibilite verfuegbar")
+DESIGN = _set(
+    """row rowid index obs observation task question scenario block version set choiceset case
+    survey sp rp group sequence order serial timestamp date file unnamed qes cs screen page"""
+)
+"""Bookkeeping of a survey: seldom a reason to choose."""
+PLACES = _set(
+    """origin orig dest destination zone region canton zip zipcode postcode plz city town county
+    state country location district municipality tract"""
+)
+UNLIKED = _set(
+    """time tt duration dur minutes mins hours ivt invt ivtt ovt ovtt access egress wait waiting
+    waittime ttme headway he transfers transfer changes cost costs co price prices fare fares tc fee
+    toll copay expense invc gc charge distance dist delay delays temps cout prix zeit kosten preis
+    risk sideeffects"""
+)
+"""Attributes of which more is seldom liked."""
+_PEOPLE = """income inc hinc earnings age sex male female gender purpose education educ edu luggage
+    license licence car cars vehicles ga ticket pass season first class work employed student
+    children kids household hhsize size psize who party married urban rural smoker insurance
+    experience"""
+PEOPLE = tuple(_PEOPLE.split())
+"""Facts about people that are often worth an interaction, the likeliest first."""
+OPT_OUT = _set("none optout opt out outside nochoice neither statusquo sq nobuy no")
+
+
+def pieces(name: str) -> list[str]:
+    """A name cut into words, numbers and what separates them: ``TRAIN_TT1`` -> TRAIN _ TT 1."""
+    return [p for run in _PIECES.findall(name) for p in _HUMP.split(run)]
+
+
+def words(name: str) -> list[str]:
+    """The words of a name, in small letters without accents: ``Person-ID`` -> person id."""
+    return [plain(p) for p in pieces(name) if p[0].isalnum()]
+
+
+def plain(text: str) -> str:
+    """Small letters and digits only, accents off."""
+    bare = unicodedata.normalize("NFKD", text.casefold().replace("ß", "ss"))
+    return "".join(c for c in bare if c.isalnum())
+
+
+def says(name: str, vocabulary: frozenset[str]) -> int:
+    """2 where the whole name is in the vocabulary, 1 where a word of it is, 0 where none."""
+    if plain(name) in vocabulary:
+        return 2
+    return int(any(w in vocabulary for w in words(name)))

@@ -1,0 +1,110 @@
+"""`check_study` tells what is in the data, what is wrong, the size of the space and the time."""
+
+import pytest
+from settings_support import STUDY, write_study
+
+import ardchoice as ac
+from ardchoice.settings import check_study, read_settings
+from ardchoice.settings.check import OVERHEAD, PASSES, _seconds, measure
+
+
+@pytest.fixture
+def path(tmp_path):
+    return write_study(tmp_path)
+
+
+def change(path, *pairs):
+    text = STUDY
+    for old, new in pairs:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    path.write_text(text, encoding="utf-8")
+
+
+def test_a_good_study_is_told_in_80_columns(path):
+    text = check_study(path)
+    assert max(map(len, text.split("\n"))) <= 80
+    for part in ("900 choice situations", "what could matter", "all", "how long it may take"):
+        assert part in text
+    assert "exists already" not in text
+    (path.parent / "results").mkdir()
+    assert "--force" in check_study(path)
+
+
+def test_mistakes_of_the_file_and_columns_that_are_missing_are_told_together(path):
+    change(
+        path,
+        ('choice = "CHOICE"', 'choice = "CHOISE"'),
+        ('"WHO"', '"WOH"'),
+        ('rule = "bic"', 'rule = "bci"'),
+        ('base = "CAR"', 'base = "Car"'),
+    )
+    with pytest.raises(ac.SettingsError) as caught:
+        check_study(path)
+    told = [(m.line, m.key[-1]) for m in caught.value.mistakes]
+    assert told == [(5, "choice"), (24, "WHO"), (29, "base"), (39, "rule")]
+
+
+def test_a_table_that_is_not_there_is_told_with_its_line(path):
+    change(path, ("swissmetro.csv", "swissmetre.csv"))
+    with pytest.raises(ac.SettingsError, match=r"line 3, data\.table: .* mean 'swissmetro.csv'"):
+        check_study(path)
+
+
+def test_rules_that_contradict_and_comparisons_that_cannot_be_are_told_together(path):
+    change(
+        path,
+        ("[structure]", '[structure]\nforce = ["TRAIN: TT"]\nforbid = ["TRAIN: TT"]'),
+        ("TRAIN: ASC + TT\n", "TRAIN: ASC + log(TT)\nCAR: HE\n"),
+    )
+    with pytest.raises(ac.SettingsError) as caught:
+        check_study(path)
+    assert [m.key for m in caught.value.mistakes] == [
+        ("structure",),
+        ("output", "compare", "plain"),
+    ]
+    assert all(m.line for m in caught.value.mistakes)
+
+
+def test_what_is_wrong_with_the_data_is_told(path):
+    table = (path.parent / "swissmetro.csv").read_text().replace("\n2,0,1,1,", "\n2,0,1,,", 1)
+    assert table != (path.parent / "swissmetro.csv").read_text()
+    (path.parent / "swissmetro.csv").write_text(table)
+    change(path, ("drop_invalid = true", "drop_invalid = false"))
+    with pytest.raises(ac.DataError, match="person id"):
+        check_study(path)
+
+
+def test_a_run_takes_as_many_passes_as_are_said(path):
+    settings = read_settings(path)
+    data = settings.read_choices(path.parent)
+    space = settings.make_space(data)
+    took = measure(data, space)
+    assert took.low == pytest.approx(OVERHEAD + PASSES[0] * took.one_pass)
+    assert took.high == pytest.approx(OVERHEAD + PASSES[1] * took.one_pass)
+    assert 0 < took.one_pass < took.low < took.high
+
+
+def test_repeated_searches_and_slow_solvers_are_mentioned(path):
+    change(
+        path,
+        ('rule = "bic"', 'rule = "held-out"'),
+        ('exports = ["biogeme"]', "stability_pairs = 5\nsearch_in_folds = true"),
+        ('posterior = "full"', 'method = "dsvi"'),
+    )
+    text = " ".join(check_study(path).split())
+    for part in (
+        "5 folds 4 times",
+        "repeated in 5 folds",
+        "5 pairs of halves",
+        "many times longer",
+    ):
+        assert part in text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"),
+    [(0.0123, "12 ms"), (0.5, "0.5 s"), (42.1, "42 s"), (600, "10 min"), (9000, "2.5 hours")],
+)
+def test_times_are_written_shortly(seconds, text):
+    assert _seconds(seconds) == text

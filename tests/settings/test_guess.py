@@ -1,0 +1,409 @@
+"""Guesses of the roles of columns, heuristic by heuristic and on whole tables."""
+
+import warnings
+from pathlib import Path
+
+import made_up
+import numpy as np
+import pandas as pd
+import pytest
+
+import ardchoice as ac
+from ardchoice.data.tables import open_table
+from ardchoice.settings import check_study, guess_findings, guess_settings, parse_settings
+from ardchoice.settings.guess.families import attribute_name, family_of, find_families, pattern_of
+from ardchoice.settings.guess.guess import guess_roles
+from ardchoice.settings.guess.long import find_layouts, same_within, two_columns
+from ardchoice.settings.guess.people import covariate, find_person, find_weight, why_not
+from ardchoice.settings.guess.profile import named, profile_table
+from ardchoice.settings.guess.wide import best_order, match_codes
+from ardchoice.settings.guess.words import CHOICE, pieces, says, words
+
+MODE_CHOICE = Path(__file__).parents[1] / "reference" / "modechoice.csv"
+
+
+def profiles(table):
+    return profile_table(open_table(table))
+
+
+def roles_of(table, **answers):
+    return guess_roles(profiles(table), answers)
+
+
+def column(values, name="x"):
+    [one] = profiles(pd.DataFrame({name: values}))
+    return one
+
+
+def written(table, folder, name="table.csv", **how):
+    path = folder / name
+    if name.endswith(".parquet"):
+        table.to_parquet(path)
+    else:
+        table.to_csv(path, index=False, **how)
+    return path
+
+
+def unwrapped(text):
+    """Comments as if they were on one line."""
+    return " ".join(text.replace("\n#", " ").split())
+
+
+def settings_from(path):
+    """What the guessed file says, and the data and space it makes."""
+    settings = parse_settings(guess_settings(path))
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ac.ArdchoiceWarning)
+        data = settings.read_choices(path.parent)
+    return settings, data, settings.make_space(data)
+
+
+# -- Names ---------------------------------------------------------------------------------------
+
+
+def test_names_are_cut_into_words_numbers_and_separators():
+    assert pieces("TRAIN_TT") == ["TRAIN", "_", "TT"]
+    assert pieces("price.alt12") == ["price", ".", "alt", "12"]
+    assert pieces("travelTimeCar") == ["travel", "Time", "Car"]
+    assert words("Person-ID") == ["person", "id"]
+    assert words("Verfügbar_Zug") == ["verfugbar", "zug"]
+
+
+def test_a_name_is_in_a_vocabulary_as_a_whole_or_by_a_word():
+    assert says("CHOICE", CHOICE) == says("Chosen_Alt", CHOICE) == 2
+    assert says("my_choice", CHOICE) == 1
+    assert says("voice", CHOICE) == 0
+
+
+@pytest.mark.parametrize(
+    ("names", "alternatives", "patterns"),
+    [
+        (["A_TT", "B_TT", "A_CO", "B_CO"], ("A", "B"), ["{alt}_TT", "{alt}_CO"]),
+        (["tt_a", "tt_b", "co_a", "co_b"], ("a", "b"), ["tt_{alt}", "co_{alt}"]),
+        (["time1", "time2", "cost1", "cost2"], ("1", "2"), ["time{alt}", "cost{alt}"]),
+        (["p.1.eur", "p.2.eur"], ("1", "2"), ["p.{alt}.eur"]),
+        (["costCar", "costBus"], ("Car", "Bus"), ["cost{alt}"]),
+    ],
+)
+def test_alternatives_are_found_before_after_and_amid_the_attribute(names, alternatives, patterns):
+    families = find_families(names)
+    found = [f for f in families if f.alternatives == alternatives]
+    assert found
+    assert [pattern_of(t) for t in found[0].templates] == patterns
+
+
+def test_alternatives_come_in_the_order_of_most_attributes_not_of_availability():
+    names = ["A_AV", "C_AV", "B_AV", "A_TT", "B_TT", "C_TT", "A_CO", "B_CO", "C_CO", "B_X"]
+    family = family_of(["A", "B", "C"], names)
+    assert family.alternatives == ("A", "B", "C")
+    assert family.templates["", "_X"] == {"B": "B_X"}
+
+
+def test_attributes_are_named_without_separators_and_numbering_words():
+    assert attribute_name(("", "_TT")) == "TT"
+    assert attribute_name(("price_", "")) == "price"
+    assert attribute_name(("alt", "_price")) == "price"
+    assert attribute_name(("p.", ".eur")) == "p_eur"
+
+
+# -- The choice ----------------------------------------------------------------------------------
+
+
+def test_codes_are_matched_by_name_by_number_and_by_order():
+    family = family_of(["Car", "Bus"], ["t_Car", "t_Bus"])
+    by_name = match_codes(family, column(["bus", "CAR", "bus"], "choice"))
+    assert (by_name.how, by_name.codes) == ("name", {"Car": "CAR", "Bus": "bus"})
+    by_order = match_codes(family, column([1, 2, 2], "choice"))
+    assert (by_order.how, by_order.codes) == ("order", {"Car": "1", "Bus": "2"})
+    from_zero = match_codes(family, column([0, 1, 1], "choice"))
+    assert from_zero.codes == {"Car": "0", "Bus": "1"}
+    numbered = family_of(["alt1", "alt2", "alt3"], ["alt1_p", "alt2_p", "alt3_p"])
+    by_number = match_codes(numbered, column([3, 1, 2], "choice"))
+    assert (by_number.how, by_number.codes["alt3"]) == ("number", "3")
+    assert match_codes(family, column([1, 2, 3, 4, 5, 6], "choice")) is None
+
+
+def test_a_code_that_fits_no_alternative_is_kept_apart():
+    family = family_of(["A", "B"], ["x_A", "x_B"])
+    match = match_codes(family, column([0] + [1, 2] * 50, "choice"))
+    assert match.codes == {"A": "1", "B": "2"}
+    assert list(match.extra) == ["0"]
+
+
+def test_availability_tells_which_code_is_which():
+    nobody = np.array([[0.0, 0.0, 0.9], [0.8, 0.0, 0.0], [0.0, 0.5, 0.0]])
+    assert best_order(np.zeros((3, 3))) is None
+    assert best_order(np.array([[0.0, 0.5], [0.0, 0.0]])) == (0, 1)
+    assert best_order(np.array([[0.5, 0.0], [0.0, 0.0]])) == (1, 0)
+    order = best_order(nobody)
+    assert all(nobody[i, a] == 0 for i, a in enumerate(order))
+    assert best_order(np.full((2, 2), 0.5)) is None
+
+
+def test_the_choice_is_told_from_columns_with_the_same_codes_by_its_name():
+    table = made_up.mode_choice()
+    table["class"] = np.random.default_rng(1).integers(1, 5, len(table))
+    assert roles_of(table).column("choice") == "choice"
+    assert roles_of(table, choice="class").column("choice") == "class"
+
+
+def test_a_choice_without_a_telling_name_is_a_doubtful_guess():
+    table = made_up.mode_choice().rename(columns={"choice": "v17"})
+    finding = roles_of(table).findings["choice"]
+    assert finding.value == "v17"
+    assert not finding.sure
+
+
+# -- People --------------------------------------------------------------------------------------
+
+
+def test_an_id_that_repeats_is_a_person_and_one_that_does_not_is_not():
+    repeated = profiles(pd.DataFrame({"resp_id": np.repeat(np.arange(30), 3), "x": 1.5}))
+    assert find_person(repeated, None, {}).value == "resp_id"
+    once = profiles(pd.DataFrame({"ID": np.arange(90), "x": 1.5}))
+    finding = find_person(once, None, {})
+    assert finding.value is None
+    assert "differs in every choice" in finding.why
+    assert find_person(once, None, {"person": "x"}).value == "x"
+    assert find_person(repeated, None, {"person": ""}).value is None
+
+
+def test_weights_are_found_by_name_and_must_not_be_negative():
+    table = pd.DataFrame({"weight": [1.0, 2.0], "w": [0.3, 0.4]})
+    assert find_weight(profiles(table), {}).value == "weight"
+    table["weight"] = [-1.0, 2.0]
+    assert find_weight(profiles(table), {}).value is None
+
+
+@pytest.mark.parametrize(
+    ("values", "kind"),
+    [
+        ([0, 1] * 50, "categorical"),
+        (["f", "m"] * 50, "categorical"),
+        (list(range(100)), "numeric"),
+        (np.linspace(0, 1, 100), "numeric"),
+        ([1.5, 2.5] * 50, "numeric"),
+        ([*np.linspace(0, 1, 99), None], "cut"),
+    ],
+)
+def test_few_whole_values_are_codes_and_others_quantities(values, kind):
+    assert covariate(column(values)).how["kind"] == kind
+
+
+def test_missing_and_rare_levels_are_provided_for():
+    missing = covariate(column([*["a", "b"] * 50, None]))
+    assert missing.how["missing"] == "unknown"
+    rare = covariate(column([*["a", "b"] * 50, "c", "d"]))
+    assert rare.how["pool_below"] == 0.02
+    tiny = covariate(column([*["1", "2"] * 500, "6"]))
+    assert tiny.how["levels"] == ["1", "2"]
+
+
+@pytest.mark.parametrize(
+    ("name", "values", "reason"),
+    [
+        ("a", [1] * 40, "one value"),
+        ("a", [None] * 40, "empty"),
+        ("a", np.arange(40), "numbers something"),
+        ("task", [1, 2] * 20, "bookkeeping"),
+        ("origin", [*range(20)] * 2, "places"),
+        ("a", [None] * 30 + [1.5, 2.5] * 5, "missing in 75%"),
+        ("a", [1, 2, 3, 3] * 10, "explain the choice by itself"),
+        ("a", [1, 1, 2, 1] * 10, None),
+        ("a", [f"t{i % 35}" for i in range(200)], "35 different values"),
+    ],
+)
+def test_columns_that_cannot_explain_are_left_out(name, values, reason):
+    choice = column(([1, 2, 3, 3] * 50)[: len(values)], "choice")
+    said = why_not(column(values, name), choice, None)
+    assert (reason is None and said is None) or reason in said
+
+
+# -- Long tables ---------------------------------------------------------------------------------
+
+
+def test_a_long_table_is_known_by_one_chosen_row_in_every_situation():
+    best = find_layouts(profiles(MODE_CHOICE), {})[0]
+    assert (best.situation.name, best.alternative.name, best.chosen.name) == (
+        "individual",
+        "mode",
+        "choice",
+    )
+    assert not find_layouts(profiles(made_up.mode_choice()), {})
+
+
+def test_what_is_the_same_within_a_situation_is_seen():
+    columns = profiles(pd.DataFrame({"s": [1, 1, 2, 2], "x": [5, 5, 6, 6], "y": [1, 2, 3, 3]}))
+    assert same_within(columns[0], columns[1])
+    assert not same_within(columns[0], columns[2])
+
+
+def test_the_roles_of_a_health_experiment():
+    roles = roles_of(made_up.health_long())
+    assert roles.layout.value == "long"
+    assert roles.column("situation") == "chid"
+    assert roles.column("person") == "patient_id"
+    assert [a.name for a in roles.attributes] == ["risk", "wait"]
+    assert [c.name for c in roles.covariates] == ["age"]
+    assert "a constant says as much" in roles.left_out["asc_sq"]
+
+
+def test_situations_that_only_two_columns_number_are_explained(tmp_path):
+    table = made_up.health_long().drop(columns="chid")
+    assert two_columns(profiles(table)) == ("patient_id", "task", "alt", "chosen")
+    path = written(table, tmp_path)
+    text = guess_settings(path)
+    assert "PLEASE LOOK" in text
+    assert "only patient_id and task together number the choice situations" in unwrapped(text)
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(ac.SettingsError, match=r"data\.situation: is missing"):
+        check_study(tmp_path / "study.toml")
+
+
+# -- Whole tables --------------------------------------------------------------------------------
+
+
+def test_swissmetro_untouched(tmp_path):
+    path = written(made_up.swissmetro(), tmp_path)
+    settings, data, space = settings_from(path)
+    told = settings.data
+    assert told.alternatives == {"TRAIN": "1", "SM": "2", "CAR": "3"}
+    assert (told.choice, told.person, told.availability) == ("CHOICE", "ID", "{alt}_AV")
+    assert {n: a.column for n, a in told.attributes.items()} == {
+        "TT": "{alt}_TT",
+        "CO": "{alt}_CO",
+        "HE": {"TRAIN": "TRAIN_HE", "SM": "SM_HE"},
+        "SEATS": {"SM": "SM_SEATS"},
+    }
+    assert told.drop_invalid
+    assert data.n_situations == 10_710
+    assert 50 < space.n_columns < 500
+    text = guess_settings(path)
+    assert "holds '0', the code of no alternative: 9 rows" in unwrapped(text)
+    assert "CHECK the codes" in text
+    assert "SP: one value only" in text
+
+
+@pytest.mark.parametrize("name", ["table.csv", "table.parquet"])
+def test_mode_choice_of_statsmodels_untouched(tmp_path, name):
+    path = written(pd.read_csv(MODE_CHOICE, sep=";"), tmp_path, name)
+    settings, data, space = settings_from(path)
+    assert settings.data.layout == "long"
+    assert list(data.attributes) == ["ttme", "invc", "invt", "gc"]
+    assert list(data.covariates) == ["hinc", "psize"]
+    assert len(data) == 210
+    study = ac.specify(data, space)
+    assert study.result.converged
+    assert "give them names" in guess_settings(path)
+
+
+def test_semicolons_latin_1_and_decimal_commas_untouched(tmp_path):
+    path = written(made_up.german(), tmp_path, sep=";", decimal=",", encoding="latin-1")
+    settings, data, space = settings_from(path)
+    told = settings.data
+    assert told.alternatives == {"Zug": "ZUG", "Fernbus": "FERNBUS", "Auto": "AUTO"}
+    assert told.attributes["Preis"].column == "{alt}.Preis"
+    assert (told.choice, told.weight, told.person) == ("Wahl", "Gewicht", None)
+    assert data.covariates["Geschlecht"].levels == ("männlich", "weiblich")
+    assert ac.specify(data, space).result.converged
+
+
+def test_two_hundred_unlabelled_alternatives_untouched(tmp_path):
+    path = written(made_up.many(), tmp_path)
+    settings, data, space = settings_from(path)
+    assert len(data.alternatives) == 200
+    assert settings.data.attributes["price"].column == "price_{alt}"
+    said = settings.space
+    assert (said.specific, said.generic, said.constants) == (False, True, False)
+    assert {t.place for t in space} == {"*"}
+    assert ac.specify(data, space).result.converged
+
+
+def test_an_apollo_table_untouched(tmp_path):
+    settings, data, space = settings_from(written(made_up.mode_choice(), tmp_path))
+    told = settings.data
+    assert told.alternatives == {"car": "1", "bus": "2", "air": "3", "rail": "4"}
+    assert (told.availability, told.person) == ("av_{alt}", "ID")
+    assert told.attributes["access"].column == {
+        mode: f"access_{mode}" for mode in ("bus", "air", "rail")
+    }
+    assert set(data.covariates) == {"female", "income"}
+    assert settings.space.base == "rail"
+    assert len(space) > 20
+
+
+def test_a_conjoint_with_none_of_these_untouched(tmp_path):
+    path = written(made_up.conjoint(), tmp_path)
+    settings, data, space = settings_from(path)
+    assert settings.data.alternatives == {"1": "1", "2": "2", "3": "3", "none": "4"}
+    assert data.attributes["brand"].levels == ("Alpha", "Beta", "Gamma")
+    assert (settings.data.choice, settings.data.person) == ("answer", "respondent")
+    assert "none: ASC" in map(str, space)
+    assert "without attributes" in guess_settings(path)
+    assert ac.specify(data, space).result.converged
+
+
+def test_a_table_without_choices_is_told_so(tmp_path):
+    table = pd.DataFrame({"x": np.linspace(0, 1, 50), "y": np.linspace(1, 2, 50)})
+    path = written(table, tmp_path)
+    text = guess_settings(path)
+    assert "does not look like choices" in unwrapped(text)
+    (tmp_path / "study.toml").write_text(text)
+    with pytest.raises(ac.SettingsError, match=r"data\.choice: is missing"):
+        check_study(tmp_path / "study.toml")
+
+
+def test_names_that_could_break_the_file_do_not(tmp_path):
+    odd = {"income": 'in"co\nme]', "female": "=cmd|' /C calc'!A0", "cost_car": "<script>_car"}
+    odd |= {f"cost_{m}": f"<script>_{m}" for m in ("bus", "air", "rail")}
+    path = written(made_up.mode_choice().rename(columns=odd), tmp_path)
+    settings, data, _ = settings_from(path)
+    assert 'in"co\nme]' in data.covariates
+    assert "=cmd|' /C calc'!A0" in data.covariates
+    assert settings.data.attributes["<script>"].column == "<script>_{alt}"
+
+
+def test_a_column_that_is_covariate_and_attribute_gets_two_names(tmp_path):
+    table = made_up.mode_choice().assign(cost=np.random.default_rng(0).integers(0, 2, 300))
+    settings, _, _ = settings_from(written(table, tmp_path))
+    assert "cost" in settings.data.covariates
+    assert settings.data.attributes["cost_alt"].column == "cost_{alt}"
+
+
+def test_many_rows_left_out_are_a_doubt(tmp_path):
+    table = made_up.mode_choice()
+    table["cost_bus"] = table["cost_bus"].where(table.index % 2 == 0)
+    text = unwrapped(guess_settings(written(table, tmp_path)))
+    assert "50% of the choice situations are left out" in text
+
+
+def test_answers_replace_guesses_and_are_checked(tmp_path):
+    path = written(made_up.mode_choice(), tmp_path)
+    found = guess_findings(path)
+    assert list(found) == ["layout", "choice", "availability", "person", "weight"]
+    assert all(f.why for f in found.values())
+    settings = parse_settings(guess_settings(path, {"person": "", "availability": ""}))
+    assert settings.data.person is None
+    assert settings.data.availability is None
+    with pytest.raises(ac.ArdchoiceError, match="Did you mean 'choice'"):
+        guess_settings(path, {"choice": "chioce"})
+    with pytest.raises(ac.ArdchoiceError, match="no role 'perso'"):
+        guess_settings(path, {"perso": "ID"})
+    with pytest.raises(ac.ArdchoiceError, match="'wide' or 'long'"):
+        guess_settings(path, {"layout": "tall"})
+
+
+def test_the_table_is_named_relative_to_the_file(tmp_path):
+    (tmp_path / "raw").mkdir()
+    path = written(made_up.mode_choice(), tmp_path / "raw")
+    assert 'table = "table.csv"' in guess_settings(path)
+    assert 'table = "raw/table.csv"' in guess_settings(path, folder=tmp_path)
+
+
+def test_profiles_know_marks_and_missing_values():
+    columns = profiles(pd.DataFrame({"a": ["yes", "no", "yes"], "b": [1.5, None, 2.0]}))
+    assert columns[0].is_mark
+    assert columns[0].marked.tolist() == [True, False, True]
+    assert (columns[1].missing, columns[1].whole, columns[1].low) == (1, False, 1.5)
+    assert named(columns, "b") is columns[1]
+    assert named(columns, "c") is None
