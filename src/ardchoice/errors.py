@@ -70,6 +70,10 @@ class SeparationError(ArdchoiceError):
     """The likelihood has no finite maximum: an estimate runs to infinity."""
 
 
+class FileError(ArdchoiceError):
+    """A file cannot be written: no space, no right to."""
+
+
 class ArdchoiceWarning(UserWarning):
     """Something a modeller should know, though the work can go on."""
 

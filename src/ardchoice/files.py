@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from ardchoice.errors import ArdchoiceError
+from ardchoice.errors import FileError
 
 PIECE = 1 << 20
 """Bytes read at a time."""
@@ -49,10 +49,10 @@ def beside(path: Path) -> Iterator[Path]:
         raise
 
 
-def cannot_write(path: Path, error: OSError) -> ArdchoiceError:
+def cannot_write(path: Path, error: OSError) -> FileError:
     """What could not be written, why, and what to do about it."""
     mend = _MEND.get(error.errno or 0, "See whether the folder can be written to")
-    return ArdchoiceError(
+    return FileError(
         f"Cannot write '{path}': {error.strerror or error}. {mend}. What was there before is "
         "still there."
     )

@@ -8,15 +8,6 @@ from click.testing import CliRunner
 from ardchoice.cli import cli
 
 
-def test_the_demo_finds_a_specification_and_shows_it_within_eighty_columns() -> None:
-    result = CliRunner().invoke(cli, ["demo"])
-    assert result.exit_code == 0
-    assert "candidate terms" in result.output
-    assert "15,542.4" in result.output  # the published R6, for comparison
-    assert "value of time" in result.output
-    assert max(map(len, result.output.splitlines())) <= 80
-
-
 def test_wrong_usage_ends_with_two_and_no_traceback() -> None:
     command = [sys.executable, "-c", "from ardchoice.cli import main; main()", "dmeo"]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -11,6 +11,8 @@ from ardchoice.cli.completion import completion
 from ardchoice.cli.demo import demo
 from ardchoice.cli.ending import ending
 from ardchoice.cli.reproduce import reproduce
+from ardchoice.cli.run import run
+from ardchoice.cli.study import export, predict, report
 from ardchoice.cli.voice import Voice
 
 NAME = "ardchoice"
@@ -47,7 +49,7 @@ def cli() -> None:
     """  # noqa: D301 - click reads the backspace
 
 
-for command in (demo, reproduce, completion):
+for command in (run, predict, export, report, demo, reproduce, completion):
     cli.add_command(command)
 
 

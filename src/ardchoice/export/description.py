@@ -17,12 +17,18 @@ from ardchoice.data import ChoiceData
 from ardchoice.data.recode import Recoding
 from ardchoice.design import Encoding, TermColumns
 from ardchoice.design.encoding import Levels
+from ardchoice.errors import ArdchoiceError
 from ardchoice.export.names import MOST_NAMED, Names, words
 from ardchoice.export.origin import Origin, find_origin, used_by
 from ardchoice.mnl import MnlResult
 from ardchoice.mnl.result import Covariance
-from ardchoice.space import BoxCox, Linear, Piecewise, Transform
+from ardchoice.space import BoxCox, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
 from ardchoice.space.transforms import Classes
+
+PLAIN = {Linear, Log, Log1p, Sqrt, Square}
+"""Transforms of one column that learn nothing."""
+OWN = "own"
+"""The kind of a form that the user made: it has a name, but no script could compute it."""
 
 
 @dataclass(frozen=True)
@@ -35,11 +41,12 @@ class Form:
         ``"linear"``, ``"log"``, ``"log1p"``, ``"sqrt"``, ``"square"`` of v; ``"boxcox"`` with
         (exponent, shift); ``"class"``: 1 where low <= v < high; ``"piece"``: how far v runs from
         low to high; ``"levels"``: 1 where the text of v is one of the labels; ``"missing"``: 1
-        where v is missing.
+        where v is missing; `OWN`.
     numbers
         Exponent and shift, or low and high; None where there is no bound.
     labels
-        Of a level, as they stand in the table; None for a missing value.
+        Of a level, as they stand in the table, None for a missing value; of the column of a
+        transform of the user's own.
     """
 
     kind: str
@@ -162,6 +169,13 @@ class Description:
 def describe(result: MnlResult, script: Path) -> Description:
     """Describe an estimated model for a script at that path; writes its table there if need be."""
     data, encoding = result.data, result.encoding
+    for term in encoding.terms:
+        if term.base is None and term.term.what and forms_of(term)[0].kind == OWN:
+            raise ArdchoiceError(
+                f"'{term.term}': no script can make the transform {term.term.how.name!r}, which is "
+                "your own. Put its values into a column, read that, and estimate again; or export "
+                "to 'text' or 'latex'."
+            )
     origin = find_origin(data, encoding, script)
     maker = _Maker(data, encoding, origin)
     frame = result.to_frame()
@@ -324,7 +338,9 @@ def forms_of(term: TermColumns) -> tuple[Form, ...]:
     if isinstance(how, Piecewise):
         knots = tuple(map(float, how.knots))
         return tuple(Form("piece", ends) for ends in pairwise((None, *knots, None)))
-    return (Form(how.name),)
+    if type(how) in PLAIN:
+        return (Form(how.name),)
+    return tuple(Form(OWN, labels=(label,)) for label in how.labels(term.parameters))
 
 
 def _level_form(recoding: Recoding, level: str) -> Form:

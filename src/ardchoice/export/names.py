@@ -13,7 +13,7 @@ MOST_NAMED = 4
 RESERVED = frozenset(
     {"TRUE", "FALSE", "NULL", "NA", "INF", "NAN", "T", "F", "C", "D", "I", "L", "P", "V", "X", "AV"}
     | {"DATA", "CHOICE", "PERSON", "WEIGHT", "SITUATION", "ALTERNATIVE", "CHOSEN", "AVAILABLE"}
-    | {"ALTERNATIVES", "AVAILABILITY", "COEFFICIENTS", "EXPECTED", "LEFT_OUT", "KEPT", "PACKAGE"}
+    | {"ALTERNATIVES", "AVAILABILITY", "COEFFICIENTS", "EXPECTED", "LEFT_OUT", "KEPT", "MISSING"}
     | {"STANDARD_ERRORS"}
 )
 """What the scripts, Python or R use themselves. All made names are upper case, so only these."""

@@ -10,7 +10,7 @@ from itertools import product
 import numpy as np
 
 from ardchoice.design import TermColumns
-from ardchoice.export.description import Form, forms_of
+from ardchoice.export.description import OWN, Form, forms_of
 from ardchoice.export.quoting import one_line, tex
 from ardchoice.export.scripts import ERRORS
 from ardchoice.mnl import MnlResult
@@ -50,13 +50,16 @@ def factors(term: TermColumns, say: Language) -> list[list[str]]:
         first = [[say.level(name, say.name(v))] for v in term.base.columns]
     elif term.term.what is not None:
         name = say.name(term.term.what)
-        first = [[_form(form, name, say)] for form in forms_of(term)]
+        first = [[_form(form, name, say, term.term.how.name)] for form in forms_of(term)]
     by = [[say.level(say.name(c.name), say.name(v)) for v in c.columns] for c in term.by]
     times = [say.name(name) for name in term.times]
     return [[*head, *labels, *times] for head, labels in product(first, list(product(*by)))]
 
 
-def _form(form: Form, name: str, say: Language) -> str:
+def _form(form: Form, name: str, say: Language, transform: str) -> str:
+    if form.kind == OWN:
+        label = f" {say.name(f'[{form.labels[0]}]')}" if form.labels[0] else ""
+        return f"{say.name(transform)}({name}){label}"
     low, high = (*form.numbers, None, None)[:2]
     if form.kind in ("class", "piece"):
         ends = tuple("" if end is None else say.number(end) for end in (low, high))
@@ -140,19 +143,20 @@ def write_text(result: MnlResult) -> str:
     rows = list(zip(frame["estimate"], frame["std_err"], strict=True))
     persons = "" if result.n_persons is None else f" of {result.n_persons:,} persons"
     lines = [
-        f"Multinomial logit of {result.n_situations:,} choices{persons}, estimated by ardchoice "
-        f"{version('ardchoice')}.",
-        f"Log-likelihood {result.loglik:,.3f} ({result.null_loglik:,.3f} with equal shares), "
-        f"{result.n_parameters} coefficients, BIC {result.bic:,.1f}.",
-        f"Standard errors in brackets, {ERRORS[result.default_cov]}. [a = b] is 1 where a is b, "
-        "else 0.",
+        f"Multinomial logit of {result.n_situations:,} choices{persons}, by ardchoice "
+        f"{version('ardchoice')}",
+        f"Log-likelihood {result.loglik:,.3f} ({result.null_loglik:,.3f} with equal shares)",
+        f"{result.n_parameters} coefficients, AIC {result.aic:,.1f}, BIC {result.bic:,.1f}",
+        f"Standard errors in brackets, {ERRORS[result.default_cov]}",
+        "[a = b] is 1 where a is b, else 0",
     ]
     if not result.converged:
         lines.append("Beware: the estimation did not converge.")
     for utility in utilities(result, PLAIN):
         lines += ["", f"V({_listed(utility.alternatives, PLAIN)}) ="]
         lines += [_plain_line(rows[k], one) for k, one in utility.products] or ["    0"]
-    lines += ["", "In the grammar of ardchoice:", "", result.specification.to_text()]
+    grammar = result.specification.to_text().split("\n")
+    lines += ["", "In the grammar of ardchoice:", "", *map(one_line, grammar)]
     return "\n".join(lines) + "\n"
 
 
@@ -210,7 +214,9 @@ LATEX = Language(
 
 PREAMBLE = r"""% Utility functions and estimates of a multinomial logit, written by ardchoice.
 % A document of its own; copy what stands between the lines into yours, with the packages.
+% Names in scripts that pdflatex does not know need lualatex and a font that has them.
 \documentclass{article}
+\usepackage[margin=2.5cm]{geometry}
 \usepackage[T1]{fontenc}
 \usepackage{textcomp}
 \usepackage{amsmath}
@@ -236,9 +242,10 @@ def _equations(result: MnlResult) -> Iterator[str]:
     yield "\\begin{align*}\n"
     every = utilities(result, LATEX)
     for i, utility in enumerate(every):
-        products = [r" \, ".join([rf"\beta_{{{k + 1}}}", *one]) for k, one in utility.products] or [
-            "0"
-        ]
+        products = [
+            rf"\beta_{{{k + 1}}}" + (r" \, " + r" \cdot ".join(one) if one else "")
+            for k, one in utility.products
+        ] or ["0"]
         rows = [
             " + ".join(products[at : at + PER_LINE]) for at in range(0, len(products), PER_LINE)
         ]
@@ -271,4 +278,5 @@ def _table(result: MnlResult) -> Iterator[str]:
 def _tex_cell(value: float) -> str:
     if not np.isfinite(value):
         return "."
-    return f"${_tex_number(float(f'{value:.4g}'))}$"
+    mantissa, _, power = few_digits(value).replace(",", "").partition("e")
+    return rf"${mantissa} \cdot 10^{{{int(power)}}}$" if power else f"${mantissa}$"

@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +16,7 @@ from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding
 from ardchoice.design.encoding import learn_encoding
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, SpecificationError
+from ardchoice.keep import NOTHING, Keep
 from ardchoice.logit import one_thread
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.mnl.baselines import null_loglik
@@ -45,6 +47,7 @@ def evaluate(
     stability_pairs: int = 0,
     compare: Mapping[str, Specification | str] | None = None,
     listener: Listener | None = None,
+    keep: Keep = NOTHING,
 ) -> Evaluation:
     """Work out what a report says besides the model itself.
 
@@ -62,6 +65,8 @@ def evaluate(
         Name -> specification to be set beside the one found.
     listener
         Told how far it is.
+    keep
+        Where what is done is laid down, fold by fold, for a run that may be broken off.
 
     Returns
     -------
@@ -75,12 +80,13 @@ def evaluate(
     data = record.result.data
     folds = _possible(data, folds)
     tell, pieces = Telling("evaluate", listener), 1 + folds + 2 * stability_pairs
-    path = _path(record, folds)
+    path = keep.stage("path", partial(_path, record, folds))
     tell(1, pieces, "path")
     models = _models(record, compare or {})
-    parts = []
+    parts: list[_Fold] = []
     for rest, left_out in data.folds(folds, seed=record.seed) if folds else ():
-        parts.append(_fold(record, models, rest, left_out, search_in_folds))
+        predict = partial(_fold, record, models, rest, left_out, search_in_folds)
+        parts.append(_Fold(left_out, *keep.stage(f"fold-{len(parts)}", predict)))
         tell(1 + len(parts), pieces, f"fold {len(parts)} of {folds}")
     stable = None
     if stability_pairs:
@@ -93,6 +99,7 @@ def evaluate(
             solver=record.fit.solver,
             seed=record.seed,
             progress=lambda i, n: tell(1 + folds + i, pieces, f"stability: half {i} of {n}"),
+            keep=keep,
         )
     return Evaluation(
         path=path,
@@ -228,7 +235,8 @@ def _fold(
     rest: ChoiceData,
     left_out: ChoiceData,
     search_in_folds: bool,
-) -> _Fold:
+) -> tuple[Floats, list[float], list[float], float]:
+    """What `_Fold` has besides the data."""
     logliks, right, shown = [], [], []
     for m, model in enumerate(models):
         specification = model.specification
@@ -240,7 +248,7 @@ def _fold(
         logliks.append(loglik)
         right.append(float(left_out.weights @ hit))
         shown += [p] if m == 0 else []
-    return _Fold(left_out, shown[0], logliks, right, float(left_out.weights.sum()))
+    return shown[0], logliks, right, float(left_out.weights.sum())
 
 
 def _predicted(

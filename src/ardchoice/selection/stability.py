@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ from ardchoice.ard.fit import Solver
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
 from ardchoice.errors import ArdchoiceError
+from ardchoice.keep import NOTHING, Keep
 from ardchoice.selection.rules import Rule
 from ardchoice.selection.select import select
 from ardchoice.selection.structure import Structure
@@ -28,6 +30,7 @@ def stability(
     solver: Solver | None = None,
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
+    keep: Keep = NOTHING,
 ) -> pd.DataFrame:
     """Repeat the selection on halves of the persons, in complementary pairs.
 
@@ -41,6 +44,8 @@ def stability(
         Of the divisions.
     progress
         Called with (selections made, selections in all).
+    keep
+        Where what is selected is laid down, half by half, for a run that may be broken off.
 
     Returns
     -------
@@ -54,12 +59,16 @@ def stability(
     kept = np.zeros((pairs, 2, len(space)), dtype=bool)
     position = {term: t for t, term in enumerate(space.terms)}
     rng = np.random.default_rng(seed)
+
+    def selected(part: ChoiceData) -> list[int]:
+        fit = fit_ard(part, space, solver=solver or Newton())
+        return [position[term] for term in select(fit, rule, structure=structure)]
+
     for pair in range(pairs):
         halves = data.split(0.5, seed=int(rng.integers(2**31)))
         for half, part in enumerate(halves):
-            fit = fit_ard(part, space, solver=solver or Newton())
-            for term in select(fit, rule, structure=structure):
-                kept[pair, half, position[term]] = True
+            found = keep.stage(f"stability-{2 * pair + half}", partial(selected, part))
+            kept[pair, half, found] = True
             if progress is not None:
                 progress(2 * pair + half + 1, 2 * pairs)
     frame = pd.DataFrame(

@@ -1,0 +1,244 @@
+"""Exports: the scripts for other packages run there, and find what we found.
+
+`python benchmarks/exports.py [--quick] [--models A,B] [--packages A,B] [--venvs DIR] [--keep DIR]`
+writes the script of every package for every model, runs it as a user would in an environment of
+that package alone, and prints how far its log-likelihood and its estimates are from ours. It ends
+with 1 when one of them is beyond its bound.
+
+Apollo cannot be had from PyPI or Debian. Its script is run by R with stand-ins for Apollo's
+functions, which do what its manual says of them: that shows that R reads the table, makes the
+columns and has our log-likelihood at our estimates, not that Apollo runs the script.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+import ardchoice as ac
+from ardchoice.text import table as text_table
+from environments import CACHE, EnvironmentUnavailableError, interpreter
+
+TESTS = Path(__file__).parents[1] / "tests"
+sys.path.append(str(TESTS / "export"))
+LOGLIK_BOUND = 0.01
+"""Of the difference of log-likelihoods."""
+ESTIMATE_BOUND = 1e-3
+"""Of the largest difference of estimates, relative to those above one."""
+SECONDS = 1800.0
+"""Most that a script may take."""
+ONE_THREAD = {
+    **dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1"),
+    "MPLBACKEND": "Agg",
+}
+
+REQUIREMENTS: dict[str, list[str]] = {
+    "biogeme": [
+        "biogeme==3.3.2",
+        "biogeme-optimization==0.0.14",
+        "numpy==2.4.6",
+        "scipy==1.17.1",
+        "pandas==2.3.3",
+        "jax==0.10.2",
+        "jaxlib==0.10.2",
+        "pymc==5.28.5",
+        "numpyro==0.22.0",
+        "tomlkit==0.14.0",  # Biogeme 3.3.2 cannot write its parameters with 0.15
+    ],
+    "pylogit": [
+        "pylogit==1.0.1",
+        "numpy==2.4.6",
+        "scipy==1.17.1",
+        "pandas==3.1.1",
+        "statsmodels==0.15.0",
+        "future==1.0.0",
+        "tqdm==4.70.1",
+    ],
+    "xlogit": ["xlogit==0.2.7", "numpy==2.4.6", "scipy==1.17.1", "pandas==3.1.1"],
+}
+"""Pins that work together on Python 3.11 from PyPI wheels alone, per package."""
+PACKAGES = (*REQUIREMENTS, "apollo")
+
+
+class FailedError(Exception):
+    """A script did not run to its end; the message has its last words."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """What a script found, as differences from ours; estimates None where it made none."""
+
+    loglik: float
+    estimates: float | None
+    seconds: float
+
+    @property
+    def is_right(self) -> bool:
+        """Whether both are within their bounds."""
+        return self.loglik <= LOGLIK_BOUND and (self.estimates or 0.0) <= ESTIMATE_BOUND
+
+
+# -- Models ---------------------------------------------------------------------------------
+
+
+def r6(folder: Path) -> ac.MnlResult:
+    """The best published specification of the real Swissmetro choices."""
+    data = ac.datasets.swissmetro_choices("real")
+    return ac.fit_mnl(data, ac.datasets.swissmetro_specification("R6"))
+
+
+def demo(folder: Path) -> ac.MnlResult:
+    """What the demo finds in them."""
+    data = ac.datasets.swissmetro_choices("real")
+    structure = ac.Structure(signs={"TT": "-", "CO": "-"})
+    return ac.specify(data, ac.swissmetro_space(data, "medium"), structure=structure).result
+
+
+def modes(folder: Path) -> ac.MnlResult:
+    """A long file as it is."""
+    models: Any = import_module("export_models")
+    return ac.fit_mnl(models.modechoice(), models.MODECHOICE_SPECIFICATION)
+
+
+def ragged(folder: Path) -> ac.MnlResult:
+    """Generic and shared coefficients, weights, choice sets of two to six of six products."""
+    models: Any = import_module("export_models")
+    models.ragged().to_csv(folder / "sets.csv", index=False)
+    return ac.fit_mnl(models.products(folder / "sets.csv"), models.RAGGED_SPECIFICATION)
+
+
+def transforms(folder: Path) -> ac.MnlResult:
+    """Every transform, recoded covariates, weights, from a file with decimal commas."""
+    models: Any = import_module("export_models")
+    file = folder / "trips.csv"
+    models.trips(n=3000).to_csv(file, index=False, sep=";", decimal=",", encoding="cp1252")
+    return ac.fit_mnl(models.wide(file), models.EVERY_TRANSFORM)
+
+
+MODELS: dict[str, Callable[[Path], ac.MnlResult]] = {
+    "R6": r6,
+    "demo": demo,
+    "modes": modes,
+    "ragged": ragged,
+    "transforms": transforms,
+}
+QUICK = ("modes", "ragged")
+
+
+# -- Runs -----------------------------------------------------------------------------------
+
+
+def run(result: ac.MnlResult, package: str, folder: Path, venvs: Path) -> Found:
+    """Write a script, run it, and compare."""
+    script = ac.export(result, package, folder)
+    if package == "apollo":
+        command = _r_command(script)
+    else:
+        command = [
+            str(interpreter(venvs / f"export-{package}", REQUIREMENTS[package])),
+            script.name,
+        ]
+    started = time.perf_counter()
+    try:
+        done = subprocess.run(
+            command,
+            cwd=folder,
+            env={**os.environ, **ONE_THREAD, "PYTHONPATH": ""},
+            capture_output=True,
+            text=True,
+            timeout=SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        raise FailedError(f"not done after {SECONDS:.0f} s") from None
+    seconds = time.perf_counter() - started
+    (folder / f"{script.name}.out").write_text(done.stdout + done.stderr, encoding="utf-8")
+    if done.returncode != 0:
+        raise FailedError((done.stderr or done.stdout).strip()[-300:])
+    if package == "apollo":
+        at = next(line for line in done.stdout.splitlines() if line.startswith("LOGLIK "))
+        return Found(abs(float(at.split()[2]) - result.loglik), None, seconds)
+    return _compare(result, dict(_printed(done.stdout)), seconds)
+
+
+def _r_command(script: Path) -> list[str]:
+    rscript = shutil.which("Rscript")
+    if rscript is None:
+        raise EnvironmentUnavailableError("R is not installed (apt-get install r-base-core)")
+    both = "source(commandArgs(TRUE)[1]); source(commandArgs(TRUE)[2])"
+    stand_ins = TESTS / "reference" / "apollo_stand_ins.R"
+    return [rscript, "-e", both, str(stand_ins), script.name]
+
+
+def _printed(out: str) -> Iterator[tuple[str, float]]:
+    """Name and estimate of every line of the comparison that a script prints last."""
+    lines = out.splitlines()
+    start = max(i for i, line in enumerate(lines) if line.split() == ["estimate", "ardchoice"])
+    for line in lines[start + 1 :]:
+        if len(words := line.split()) == 3:
+            yield words[0], float(words[1])
+
+
+def _compare(result: ac.MnlResult, found: dict[str, float], seconds: float) -> Found:
+    loglik = abs(found.pop("log-likelihood") - result.loglik)
+    pairs = zip(found.values(), result.coefficients.tolist(), strict=True)
+    return Found(loglik, max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs), seconds)
+
+
+def line(result: ac.MnlResult, package: str, folder: Path, venvs: Path) -> tuple[list[str], bool]:
+    """What a script found as cells of the table, and whether it is right or could not be run."""
+    try:
+        found = run(result, package, folder, venvs)
+    except EnvironmentUnavailableError as error:
+        print(f"not run: {error}", file=sys.stderr)
+        return ["-", "-", "-", "not run"], True
+    except FailedError as error:
+        print(error, file=sys.stderr)
+        return ["-", "-", "-", "FAILED"], False
+    largest = "-" if found.estimates is None else f"{found.estimates:.1e}"
+    verdict = "ok" if found.is_right else "WRONG"
+    return [f"{found.loglik:.1e}", largest, f"{found.seconds:.0f}", verdict], found.is_right
+
+
+def main() -> int:
+    """Run what was asked and print the table."""
+    parser = argparse.ArgumentParser(description=str(__doc__).partition("\n")[0])
+    parser.add_argument("--quick", action="store_true", help="two small models, without Biogeme")
+    parser.add_argument("--models", default="", help=f"of {', '.join(MODELS)}")
+    parser.add_argument("--packages", default="", help=f"of {', '.join(PACKAGES)}")
+    parser.add_argument("--venvs", type=Path, default=CACHE, help="folder of environments")
+    parser.add_argument("--keep", type=Path, help="folder to keep scripts and output in")
+    asked = parser.parse_args()
+    models = asked.models.split(",") if asked.models else QUICK if asked.quick else list(MODELS)
+    packages = asked.packages.split(",") if asked.packages else PACKAGES[1 if asked.quick else 0 :]
+    rows, all_right = [], True
+    with tempfile.TemporaryDirectory() as scratch:
+        for name in models:
+            folder = (asked.keep or Path(scratch)).absolute() / name
+            folder.mkdir(parents=True, exist_ok=True)
+            result = MODELS[name](folder)
+            for package in packages:
+                print(f"{name}: {package} ...", file=sys.stderr, flush=True)
+                cells, is_right = line(result, package, folder, asked.venvs)
+                rows.append([name, str(result.n_parameters), package, *cells])
+                all_right &= is_right
+    header = ["model", "coefficients", "package", "loglik", "estimates", "seconds", ""]
+    print(text_table(rows, header, left=1))
+    print(
+        f"\nDifferences from ours; bounds {LOGLIK_BOUND} and {ESTIMATE_BOUND}. Apollo: stand-ins."
+    )
+    return 0 if all_right else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,43 @@
+"""Where commands read and write: nothing that is there already is overwritten unawares."""
+
+from __future__ import annotations
+
+import shlex
+from pathlib import Path
+
+import click
+
+from ardchoice.errors import ArdchoiceError
+from ardchoice.files import write
+
+STDOUT = "-"
+
+existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
+existing_study = click.Path(exists=True, path_type=Path)
+new_file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
+new_folder = click.Path(file_okay=False, path_type=Path)
+
+force_option = click.option("--force", is_flag=True, help="Overwrite what is there.")
+
+
+def must_be_free(path: Path, force: bool) -> None:
+    """Refuse to overwrite a file, unless told."""
+    if path.exists() and not force:
+        raise ArdchoiceError(
+            f"'{path}' is there already. --force overwrites it, --out says where to write instead."
+        )
+
+
+def write_or_print(path: Path, content: str, force: bool) -> None:
+    """Write a file and print its path; or print the content, where the path is a dash."""
+    if str(path) == STDOUT:
+        click.echo(content, nl=not content.endswith("\n"))
+        return
+    must_be_free(path, force)
+    write(path, content)
+    click.echo(path)
+
+
+def command_line(*words: object) -> str:
+    """A command to be typed again, quoted where need be."""
+    return shlex.join(["ardchoice", *map(str, words)])

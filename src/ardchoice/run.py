@@ -1,0 +1,266 @@
+"""`run_study`: everything that settings describe, from a table to a folder of results.
+
+Stages are laid down in a folder of checkpoints as they are done. Everything is deterministic, so
+that a run which was broken off, however and wherever, ends with the same results when it goes on.
+"""
+
+from __future__ import annotations
+
+import json
+import warnings
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from functools import partial
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError
+from ardchoice.export import FILE_NAMES, export
+from ardchoice.files import checksum, sweep, write
+from ardchoice.progress import Listener, Telling
+from ardchoice.report import evaluate, write_figures, write_report, write_tables
+from ardchoice.report.document import Table
+from ardchoice.report.tables import to_csv
+from ardchoice.saved import Checkpoint, save_record
+from ardchoice.saved.checkpoint import changed, clear, differences
+from ardchoice.saved.plain import to_json
+from ardchoice.settings import StudySettings
+from ardchoice.study import Study, load, specify, study_of
+
+RUN = "run.json"
+"""Says from what the results of a folder were made, and which files are ours; written last."""
+CHECKPOINTS = "checkpoints"
+FOLDERS = STUDY, TABLES, FIGURES, EXPORTS = "study", "tables", "figures", "exports"
+TEXTS = SPECIFICATION, ESTIMATES, RELEVANCE = (
+    "specification.txt",
+    "estimates.csv",
+    "relevance.csv",
+)
+REPORT = "report.html"
+
+Jobs = dict[str, Callable[[Study, Path], object]]
+
+
+def run_study(
+    settings: StudySettings,
+    folder: str | Path,
+    *,
+    base: str | Path = ".",
+    resume: bool = False,
+    force: bool = False,
+    listener: Listener | None = None,
+    command: str | None = None,
+) -> Study:
+    """Read, find relevance, search, estimate, evaluate, and write everything.
+
+    Parameters
+    ----------
+    settings
+        Of the study.
+    folder
+        Where to write: report.html, specification.txt, estimates.csv, relevance.csv, and folders
+        tables, figures, exports and study (which `ac.load` loads).
+    base
+        To which the table's path is relative.
+    resume
+        Go on with a run that was broken off; begin where there is none.
+    force
+        Begin anew, and overwrite results that are there.
+    listener
+        Told how far it is.
+    command
+        What to type to do it again, for the report.
+
+    Raises
+    ------
+    ArdchoiceError
+        The folder has something in it; what it has was made from other data or settings; nothing
+        can be written to it.
+    """
+    place, base = _Place(Path(folder)), Path(base)
+    made_from = fingerprint(settings, base)
+    if place.is_done(made_from, resume=resume, force=force):
+        return load(place.folder / STUDY)
+    keep = Checkpoint(place.folder / CHECKPOINTS, made_from)
+    # 1 · From the table to an estimated specification.
+    tell = Telling("read", listener)
+    data = settings.read_choices(base)
+    tell(1, 1, f"{len(data):,} choice situations")
+    study = specify(
+        data,
+        settings.make_space(data),
+        structure=settings.make_structure(),
+        rule=settings.make_rule(),
+        solver=settings.make_solver(),
+        honest=settings.selection.honest,
+        seed=settings.selection.seed,
+        progress=listener or False,
+        keep=keep,
+    )
+    # 2 · How well it predicts, beside other models.
+    output = settings.output
+    evaluation = evaluate(
+        study,
+        folds=output.folds,
+        search_in_folds=output.search_in_folds,
+        stability_pairs=output.stability_pairs,
+        compare=output.compare,
+        listener=listener,
+        keep=keep,
+    )
+    study = study_of(replace(study, evaluation=evaluation))
+    # 3 · Everything on disk; the checkpoints have done their work.
+    place.fill(study, made_from, outputs(settings, command), listener)
+    clear(keep.folder)
+    return study
+
+
+def fingerprint(settings: StudySettings, base: Path) -> dict[str, Any]:
+    """What results are made from: the version, the table by its checksum, the settings."""
+    # Where results go does not change them.
+    told = settings.model_dump(mode="json", exclude={"output": {"folder"}})
+    out: dict[str, Any] = {"ardchoice": version("ardchoice"), "settings": told}
+    if settings.data.table is not None:
+        path = base / settings.data.table
+        with suppress(OSError):  # reading the table says what is wrong with it
+            out[f"the table '{path.name}'"] = checksum(path)
+    return out
+
+
+# -- The folder ------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class _Place:
+    """The folder of a run: what may be written there, and what is."""
+
+    folder: Path
+
+    def is_done(self, made_from: dict[str, Any], *, resume: bool, force: bool) -> bool:
+        """Whether all is there already; an error where what is there must not be touched."""
+        if resume and force:
+            raise ArdchoiceError(
+                "resume goes on with what is there and force begins anew: give one of the two."
+            )
+        if self.folder.exists() and not self.folder.is_dir():
+            raise ArdchoiceError(f"Results are written to a folder, and '{self.folder}' is a file.")
+        if force:
+            clear(self.folder / CHECKPOINTS)
+            return False
+        unfinished, last = (self.folder / CHECKPOINTS).is_dir(), self.last()
+        if unfinished and not resume:
+            raise ArdchoiceError(
+                f"'{self.folder}' has a run that was broken off. Go on with --resume (resume=True),"
+                " begin anew with --force (force=True), or write to another folder."
+            )
+        if unfinished or not self.folder.exists() or not any(self.folder.iterdir()):
+            return False
+        if not resume or last.get("state") != "finished":
+            raise ArdchoiceError(
+                f"'{self.folder}' is there already and is not empty. Write to another folder, or "
+                "overwrite results that are there with --force (force=True)."
+            )
+        changes = differences(last.get("made_from", {}), made_from)
+        if changes:
+            raise changed(self.folder, changes)
+        return True
+
+    def last(self) -> dict[str, Any]:
+        """What the last run here left word of."""
+        try:
+            found = json.loads((self.folder / RUN).read_bytes())
+        except (OSError, ValueError, RecursionError):
+            return {}
+        return found if isinstance(found, dict) else {}
+
+    def fill(
+        self, study: Study, made_from: dict[str, Any], jobs: Jobs, listener: Listener | None
+    ) -> None:
+        """Write every file, then say that all are there; those of an earlier run that are not go.
+
+        Parameters
+        ----------
+        study
+        made_from
+        jobs
+            What is written -> how.
+        listener
+        """
+        before, ours = self._files(), [str(name) for name in self.last().get("files", ())]
+        self._say("writing", made_from, ours)
+        tell = Telling("report", listener)
+        for done, (name, job) in enumerate(jobs.items(), 1):
+            job(study, self.folder)
+            tell(done, len(jobs), name)
+        # A file is never changed, only replaced by another.
+        written = [name for name, which in self._files().items() if before.get(name) != which]
+        for name in before:
+            if name in ours and name not in written:
+                with suppress(OSError):
+                    (self.folder / name).unlink()
+        self._say("finished", made_from, written)
+
+    def _say(self, state: str, made_from: dict[str, Any], files: list[str]) -> None:
+        content = {"state": state, "made_from": made_from, "files": sorted(files)}
+        write(self.folder / RUN, to_json(content))
+
+    def _files(self) -> dict[str, tuple[int, int]]:
+        """Files where results go -> which ones these are."""
+        for where in (self.folder, *(self.folder / name for name in FOLDERS)):
+            sweep(where)
+        paths = [self.folder / name for name in (REPORT, *TEXTS)]
+        paths += [path for name in FOLDERS for path in (self.folder / name).rglob("*")]
+        status = {
+            path.relative_to(self.folder).as_posix(): path.stat()
+            for path in paths
+            if path.is_file()
+        }
+        return {name: (found.st_ino, found.st_mtime_ns) for name, found in status.items()}
+
+
+# -- What is written -------------------------------------------------------------------------------
+
+
+def outputs(settings: StudySettings, command: str | None) -> Jobs:
+    """Everything that is written of a study, the study itself first."""
+    jobs: Jobs = {
+        "study": lambda study, folder: save_record(study, folder / STUDY),
+        "specification": lambda study, folder: write(
+            folder / SPECIFICATION, study.specification.to_text() + "\n"
+        ),
+        "estimates": lambda study, folder: write(folder / ESTIMATES, _estimates(study)),
+        "relevance": lambda study, folder: write(folder / RELEVANCE, _relevance(study)),
+        "tables": lambda study, folder: write_tables(study, folder / TABLES),
+        "figures": lambda study, folder: write_figures(study, folder / FIGURES),
+    }
+    for package in settings.output.exports:
+        jobs[f"export to {package}"] = partial(_export, package)
+    jobs["report"] = lambda study, folder: write_report(study, folder / REPORT, command=command)
+    return jobs
+
+
+def _export(package: str, study: Study, folder: Path) -> None:
+    """A model that another package cannot have is no reason to be without a report."""
+    try:
+        export(study, package, folder / EXPORTS / FILE_NAMES[package])
+    except FileError:
+        raise
+    except ArdchoiceError as error:
+        warnings.warn(f"Not exported to {package}: {error}", ArdchoiceWarning, stacklevel=2)
+
+
+def _estimates(study: Study) -> str:
+    return _csv(study.result.to_frame().reset_index())
+
+
+def _relevance(study: Study) -> str:
+    return _csv(study.fit.table().drop(columns=["mean", "sd"]))
+
+
+def _csv(frame: pd.DataFrame) -> str:
+    rows = frame.astype(object).to_numpy().tolist()
+    return to_csv(Table("", "", list(frame.columns), [], rows))

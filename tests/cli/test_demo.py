@@ -1,0 +1,62 @@
+"""The demo: from data to report by the same way as everybody's study."""
+
+from pathlib import Path
+
+import numpy as np
+from cli_support import command, lines_of
+
+import ardchoice as ac
+from ardchoice.cli.demo import SETTINGS, must_be_ours, prepared
+from ardchoice.settings import parse_settings
+
+WIDTH = 80
+
+
+def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Path) -> None:
+    folder = tmp_path / "ardchoice-demo"
+    printed = command("demo", "--out", folder).stdout
+    last = lines_of(printed)[-1]
+    assert last == str(folder / "results" / "report.html")
+    assert "log1p" in Path(last).read_text(encoding="utf-8")
+    assert "15,542.4" in printed  # the published R6, for comparison
+    assert "Value of time" in printed
+    assert max(map(len, lines_of(printed)[:-1])) <= WIDTH
+    # It is a study like any other.
+    assert "15,212.7" in command("run", folder / "study.toml", "--resume").stdout
+
+
+def test_its_table_holds_the_published_data(tmp_path: Path) -> None:
+    prepared().to_csv(tmp_path / "swissmetro.csv", index=False)
+    ours = parse_settings(SETTINGS % "TRAIN: ASC").read_choices(tmp_path)
+    theirs = ac.datasets.swissmetro_choices("real")
+    assert (ours.available == theirs.available).all()
+    assert (ours.chosen() == theirs.chosen()).all()
+    for name in ("TT", "CO", "HE"):
+        assert np.array_equal(
+            ours.attributes[name].values, theirs.attributes[name].values, equal_nan=True
+        )
+    for name in ("GA", "AGE", "PURPOSE"):
+        assert (ours.covariates[name].values == theirs.covariates[name].values).all()
+
+
+def test_an_earlier_demo_is_overwritten_and_nothing_else(tmp_path: Path) -> None:
+    folder = tmp_path / "ardchoice-demo"
+    folder.mkdir()
+    must_be_ours(folder, SETTINGS, force=False)
+    study = folder / "study.toml"
+    study.write_text(SETTINGS, encoding="utf-8")
+    (folder / "swissmetro.csv").write_text("", encoding="utf-8")
+    must_be_ours(folder, SETTINGS, force=False)
+    study.write_text(SETTINGS + "# mine\n", encoding="utf-8")
+    assert "has been changed" in command("demo", "--out", folder, code=3).stderr
+    assert study.read_text(encoding="utf-8").endswith("# mine\n")
+    (folder / "swissmetro.csv").unlink()
+    assert "no demo" in command("demo", "--out", folder, code=3).stderr
+    assert [p.name for p in folder.iterdir()] == ["study.toml"]
+
+
+def test_the_raw_table_can_be_had(tmp_path: Path) -> None:
+    out = tmp_path / "swissmetro.csv"
+    assert command("demo", "--raw", out).stdout.strip() == str(out)
+    assert len(out.read_text().splitlines()) == 1 + 10_728
+    assert "--force" in command("demo", "--raw", out, code=3).stderr

@@ -1,0 +1,154 @@
+"""Names and levels that hold anything give scripts that are correct, and that do nothing else."""
+
+from __future__ import annotations
+
+import ast
+import keyword
+import re
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from export_support import PYTHON, check_scripts, namespace, quietly
+from test_apollo import check as check_apollo
+from test_apollo import needs_r
+
+import ardchoice as ac
+
+NAMES = [
+    "<script>alert(1)</script>",
+    "=cmd|' /C calc'!A0",
+    "a\"); open('canary', 'w').write('x') #",
+    "quote' + str(open('canary', 'w')) + '",
+    "triple \"\"\" quotes ''' here",
+    "back\\slash \\n \\x41 \\u0041",
+    "new\nline\nimport os",
+    "{{ 7 * 7 }}{% raw %}",
+    "# -*- coding: utf-7 -*-",
+    "Zürich → 東京 🚆",
+    "东京",
+    "class",
+    "TRUE",
+    "T",
+    "\u202eright to left",
+    "\\input{/etc/passwd}$x_1^2$ %&~",
+    '"); system("touch canary") ; ("',
+    "`rm -rf canary`",
+]
+ALTERNATIVES = ["if else", "ASC", "None\n'x'"]
+LEVELS = ['"', "'; quit()", "\\", "NULL ", "=1+1", "é", "a\nb", "1e5x", "{0}", "#"]
+
+
+def hostile(n: int = 400, seed: int = 5) -> pd.DataFrame:
+    rng = np.random.default_rng(seed)
+    table = {f"{alt}|{name}": rng.gamma(3, 1, n) for alt in ALTERNATIVES for name in NAMES[:6]}
+    table |= {name: rng.choice(LEVELS, n) for name in NAMES[6:9]}
+    table |= {name: rng.normal(size=n) for name in NAMES[9:]}
+    table["picked; DROP TABLE"] = rng.choice(ALTERNATIVES, n)
+    return pd.DataFrame(table)
+
+
+ROLES: dict[str, Any] = {
+    "alternatives": ALTERNATIVES,
+    "choice": "picked; DROP TABLE",
+    "attributes": {name: "{alt}|" + name for name in NAMES[:6]},
+    "covariates": {
+        **{name: ac.Categorical() for name in NAMES[6:9]},
+        **{name: ac.Numeric() for name in NAMES[9:]},
+    },
+}
+
+
+def terms() -> list[ac.Term]:
+    first, second, _ = ALTERNATIVES
+    return [
+        ac.Term((first,)),
+        ac.Term((second,)),
+        *(ac.Term((first,), name) for name in NAMES[:3]),
+        *(ac.Term((), name) for name in NAMES[3:6]),
+        *(ac.Term((second,), NAMES[0], by=(name,)) for name in NAMES[6:]),
+    ]
+
+
+@pytest.fixture(params=["file", "frame"])
+def result(request: pytest.FixtureRequest, tmp_path: Path) -> ac.MnlResult:
+    table = hostile()
+    if request.param == "file":
+        path = tmp_path / "it's \"#\\ odd\n.csv"
+        table.to_csv(path, index=False)
+        data = quietly(ac.read_wide, path, **ROLES)
+    else:
+        data = quietly(ac.read_wide, table, **ROLES)
+    return ac.fit_mnl(data, terms())
+
+
+@pytest.fixture(autouse=True)
+def nothing_else_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    monkeypatch.chdir(tmp_path)
+    yield
+    assert not (tmp_path / "canary").exists()
+
+
+def test_python_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -> None:
+    scripts = check_scripts(result, tmp_path)
+    for script in scripts.values():
+        made = namespace(script)
+        names = [name for name in made["EXPECTED"] if name != "log-likelihood"]
+        assert len(set(names)) == len(result.names)
+        for name in (*names, *made["prepare"]().columns):
+            assert re.fullmatch(r"[A-Z][A-Z0-9_]*", name)
+            assert not keyword.iskeyword(name)
+        assert list(made["ALTERNATIVES"].values()) == ALTERNATIVES
+
+
+def test_user_text_is_only_ever_a_literal_or_a_comment(
+    result: ac.MnlResult, tmp_path: Path
+) -> None:
+    plain = ac.fit_mnl(quietly(ac.read_wide, hostile().rename(columns=str), **ROLES), terms())
+    for package in PYTHON:
+        trees = [
+            ast.dump(_without_literals(ac.export(one, package, tmp_path / f"m{i}.py")))
+            for i, one in enumerate((plain, result))
+        ]
+        # The same code whatever the text: only literals differ, and how the table is found.
+        assert trees[0].count("Call(") == pytest.approx(trees[1].count("Call("), abs=2)
+        text = (tmp_path / "m1.py").read_text(encoding="utf-8")
+        assert not re.search(r"coding[:=]", "\n".join(text.splitlines()[:2]))
+        assert all(c.isprintable() or c == "\n" for c in text)
+
+
+def _without_literals(script: Path) -> ast.AST:
+    tree = ast.parse(script.read_text(encoding="utf-8"))
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant):
+            node.value = None
+    return tree
+
+
+@needs_r
+def test_r_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -> None:
+    text = check_apollo(result, tmp_path)
+    assert text.isascii()
+    assert all(c.isprintable() or c == "\n" for c in text)
+
+
+def test_tables_beside_a_script_hold_names_of_ours_and_numbers(
+    result: ac.MnlResult, tmp_path: Path
+) -> None:
+    ac.export(ac.fit_mnl(result.data.take(np.arange(300)[::-1]), terms()), "biogeme", tmp_path)
+    for path in tmp_path.glob("model_*.csv"):
+        header, *rows = path.read_text(encoding="utf-8").splitlines()
+        assert re.fullmatch(r"[A-Za-z0-9_,]+", header)
+        assert all(re.fullmatch(r"[-+0-9.e,]*", row) for row in rows)
+
+
+def test_text_and_latex_keep_to_their_lines(result: ac.MnlResult, tmp_path: Path) -> None:
+    text = ac.export(result, "text", tmp_path).read_text(encoding="utf-8")
+    assert all(c.isprintable() or c == "\n" for c in text)
+    latex = ac.export(result, "latex", tmp_path).read_text(encoding="utf-8")
+    assert all(c.isprintable() or c == "\n" for c in latex)
+    assert r"\input" not in latex
+    assert r"\textbackslash{}input\{/etc/passwd\}\$x\_1\textasciicircum{}2\$ \%\&" in latex
+    assert latex.count(r"\begin{") == latex.count(r"\end{") == 3
