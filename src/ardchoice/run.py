@@ -33,6 +33,7 @@ from ardchoice.study import Study, load, specify, study_of
 
 RUN = "run.json"
 """Says from what the results of a folder were made, and which files are ours; written last."""
+BEGUN, FINISHED = "begun", "finished"
 CHECKPOINTS = "checkpoints"
 FOLDERS = STUDY, TABLES, FIGURES, EXPORTS = "study", "tables", "figures", "exports"
 TEXTS = SPECIFICATION, ESTIMATES, RELEVANCE = (
@@ -148,10 +149,14 @@ class _Place:
             )
         if self.folder.exists() and not self.folder.is_dir():
             raise ArdchoiceError(f"Results are written to a folder, and '{self.folder}' is a file.")
+        last, checkpoints = self.last(), self.folder / CHECKPOINTS
+        finished = last.get("state") == FINISHED
         if force:
-            clear(self.folder / CHECKPOINTS)
+            if finished:
+                self._say(BEGUN, made_from, last.get("files", []))
+            clear(checkpoints)
             return False
-        unfinished, last = (self.folder / CHECKPOINTS).is_dir(), self.last()
+        unfinished = checkpoints.is_dir() and not finished
         if unfinished and not resume:
             raise ArdchoiceError(
                 f"'{self.folder}' has a run that was broken off. Go on with --resume (resume=True),"
@@ -159,7 +164,7 @@ class _Place:
             )
         if unfinished or not self.folder.exists() or not any(self.folder.iterdir()):
             return False
-        if not resume or last.get("state") != "finished":
+        if not resume or not finished:
             raise ArdchoiceError(
                 f"'{self.folder}' is there already and is not empty. Write to another folder, or "
                 "overwrite results that are there with --force (force=True)."
@@ -167,6 +172,7 @@ class _Place:
         changes = differences(last.get("made_from", {}), made_from)
         if changes:
             raise changed(self.folder, changes)
+        clear(checkpoints)
         return True
 
     def last(self) -> dict[str, Any]:
@@ -191,7 +197,7 @@ class _Place:
         listener
         """
         before, ours = self._files(), [str(name) for name in self.last().get("files", ())]
-        self._say("writing", made_from, ours)
+        self._say(BEGUN, made_from, ours)
         tell = Telling("report", listener)
         for done, (name, job) in enumerate(jobs.items(), 1):
             job(study, self.folder)
@@ -202,7 +208,7 @@ class _Place:
             if name in ours and name not in written:
                 with suppress(OSError):
                     (self.folder / name).unlink()
-        self._say("finished", made_from, written)
+        self._say(FINISHED, made_from, written)
 
     def _say(self, state: str, made_from: dict[str, Any], files: list[str]) -> None:
         content = {"state": state, "made_from": made_from, "files": sorted(files)}

@@ -251,7 +251,7 @@ for _ in range(kills):
     assert str(ac.load(folder)) in known
 print("all whole")
 """
-KILLS = 30
+KILLS = 20
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")

@@ -180,12 +180,13 @@ def clear(folder: Path) -> None:
     if not folder.is_dir():
         return
     sweep(folder)
-    for path in folder.iterdir():
-        if path.name == FINGERPRINT or path.suffix in (STAGE, JOURNAL):
-            try:
-                path.unlink(missing_ok=True)
-            except OSError as error:
-                raise cannot_write(path, error) from None
+    ours = [path for path in folder.iterdir() if path.suffix in (STAGE, JOURNAL)]
+    # The fingerprint last: while there are stages it says what they were made from.
+    for path in (*ours, folder / FINGERPRINT):
+        try:
+            path.unlink(missing_ok=True)
+        except OSError as error:
+            raise cannot_write(path, error) from None
     with suppress(OSError):
         folder.rmdir()
 
