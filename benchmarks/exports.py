@@ -125,12 +125,20 @@ def transforms(folder: Path) -> ac.MnlResult:
     return ac.fit_mnl(models.wide(file), models.EVERY_TRANSFORM)
 
 
+def hostile(folder: Path) -> ac.MnlResult:
+    """Names and levels with quotes, line ends, code and formulas in them."""
+    model: Any = import_module("hostile_model")
+    model.hostile().to_csv(folder / "odd.csv", index=False)
+    return ac.fit_mnl(model.read(folder / "odd.csv"), model.terms())
+
+
 MODELS: dict[str, Callable[[Path], ac.MnlResult]] = {
     "R6": r6,
     "demo": demo,
     "modes": modes,
     "ragged": ragged,
     "transforms": transforms,
+    "hostile": hostile,
 }
 QUICK = ("modes", "ragged")
 

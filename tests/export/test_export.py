@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -105,3 +105,27 @@ def test_a_transform_of_the_user_is_named_in_text_and_refused_in_scripts(tmp_pat
     assert "* cubed(x)" in ac.export(result, "text", tmp_path).read_text(encoding="utf-8")
     with pytest.raises(ac.ArdchoiceError, match="'a: cubed\\(x\\)': no script can make"):
         ac.export(result, "biogeme", tmp_path)
+
+
+def test_what_to_know_of_the_estimates_is_said(tmp_path: Path) -> None:
+    data = small_data(400)
+    study = ac.specify(data, ac.SearchSpace(data, ["linear"], base="b"))
+    study = replace(study, notes=("Something\nto know",))
+    for package in PACKAGES:
+        text = study.export(package, tmp_path).read_text(encoding="utf-8")
+        assert "The terms were chosen on the choices" in text
+        assert "Something\\nto know" in text.replace(r"\textbackslash{}", "\\")
+    result_alone = ac.export(study.result, "text", tmp_path).read_text(encoding="utf-8")
+    assert "too small" not in result_alone
+
+
+def test_a_study_that_was_saved_exports_what_it_did_before(tmp_path: Path) -> None:
+    trips().to_csv(tmp_path / "trips.csv", index=False)
+    data = wide(tmp_path / "trips.csv")
+    study = ac.specify(data, ac.SearchSpace(data, ["linear", "log1p"], ["sex"], base="car"))
+    study.save(tmp_path / "study")
+    again = ac.load(tmp_path / "study")
+    for package in PACKAGES:
+        before = study.export(package, tmp_path).read_text(encoding="utf-8")
+        assert again.export(package, tmp_path).read_text(encoding="utf-8") == before
+        assert (package in ("text", "latex")) != ("trips.csv" in before)

@@ -9,67 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
-from export_support import PYTHON, check_scripts, namespace, quietly
+from export_support import PYTHON, check_scripts, namespace
+from hostile_model import ALTERNATIVES, hostile, read, terms
 from test_apollo import check as check_apollo
 from test_apollo import needs_r
 
 import ardchoice as ac
-
-NAMES = [
-    "<script>alert(1)</script>",
-    "=cmd|' /C calc'!A0",
-    "a\"); open('canary', 'w').write('x') #",
-    "quote' + str(open('canary', 'w')) + '",
-    "triple \"\"\" quotes ''' here",
-    "back\\slash \\n \\x41 \\u0041",
-    "new\nline\nimport os",
-    "{{ 7 * 7 }}{% raw %}",
-    "# -*- coding: utf-7 -*-",
-    "Zürich → 東京 🚆",
-    "东京",
-    "class",
-    "TRUE",
-    "T",
-    "\u202eright to left",
-    "\\input{/etc/passwd}$x_1^2$ %&~",
-    '"); system("touch canary") ; ("',
-    "`rm -rf canary`",
-]
-ALTERNATIVES = ["if else", "ASC", "None\n'x'"]
-LEVELS = ['"', "'; quit()", "\\", "NULL ", "=1+1", "é", "a\nb", "1e5x", "{0}", "#"]
-
-
-def hostile(n: int = 400, seed: int = 5) -> pd.DataFrame:
-    rng = np.random.default_rng(seed)
-    table = {f"{alt}|{name}": rng.gamma(3, 1, n) for alt in ALTERNATIVES for name in NAMES[:6]}
-    table |= {name: rng.choice(LEVELS, n) for name in NAMES[6:9]}
-    table |= {name: rng.normal(size=n) for name in NAMES[9:]}
-    table["picked; DROP TABLE"] = rng.choice(ALTERNATIVES, n)
-    return pd.DataFrame(table)
-
-
-ROLES: dict[str, Any] = {
-    "alternatives": ALTERNATIVES,
-    "choice": "picked; DROP TABLE",
-    "attributes": {name: "{alt}|" + name for name in NAMES[:6]},
-    "covariates": {
-        **{name: ac.Categorical() for name in NAMES[6:9]},
-        **{name: ac.Numeric() for name in NAMES[9:]},
-    },
-}
-
-
-def terms() -> list[ac.Term]:
-    first, second, _ = ALTERNATIVES
-    return [
-        ac.Term((first,)),
-        ac.Term((second,)),
-        *(ac.Term((first,), name) for name in NAMES[:3]),
-        *(ac.Term((), name) for name in NAMES[3:6]),
-        *(ac.Term((second,), NAMES[0], by=(name,)) for name in NAMES[6:]),
-    ]
 
 
 @pytest.fixture(params=["file", "frame"])
@@ -78,9 +24,9 @@ def result(request: pytest.FixtureRequest, tmp_path: Path) -> ac.MnlResult:
     if request.param == "file":
         path = tmp_path / "it's \"#\\ odd\n.csv"
         table.to_csv(path, index=False)
-        data = quietly(ac.read_wide, path, **ROLES)
+        data = read(path)
     else:
-        data = quietly(ac.read_wide, table, **ROLES)
+        data = read(table)
     return ac.fit_mnl(data, terms())
 
 
@@ -106,7 +52,7 @@ def test_python_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Pa
 def test_user_text_is_only_ever_a_literal_or_a_comment(
     result: ac.MnlResult, tmp_path: Path
 ) -> None:
-    plain = ac.fit_mnl(quietly(ac.read_wide, hostile().rename(columns=str), **ROLES), terms())
+    plain = ac.fit_mnl(read(hostile()), terms())
     for package in PYTHON:
         trees = [
             ast.dump(_without_literals(ac.export(one, package, tmp_path / f"m{i}.py")))

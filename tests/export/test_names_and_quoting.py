@@ -7,10 +7,10 @@ import re
 import subprocess
 from pathlib import Path
 
+from hostile_model import LEVELS, NAMES
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_apollo import RSCRIPT, needs_r
-from test_hostile import LEVELS, NAMES
 
 from ardchoice.export.names import RESERVED, Names, words
 from ardchoice.export.quoting import one_line, python, r, tex

@@ -52,6 +52,7 @@ def test_a_parquet_file_with_declared_categories_is_read_as_we_read_it(tmp_path:
     table = trips()
     table["sex"] = pd.Categorical(table["sex"], ["x", "m", "f"])
     table["age"] = table["age"].astype("Int64")
+    table["c_bus"] = table["c_bus"].astype("Float64")  # with missing values where unavailable
     table.to_parquet(tmp_path / "trips.parquet")
     scripts = check_scripts(ac.fit_mnl(wide(tmp_path / "trips.parquet"), EVERY_TRANSFORM), tmp_path)
     assert reads(scripts["biogeme"]) == "trips.parquet"

@@ -3,7 +3,8 @@
 # Run it:
 #   Rscript -e 'install.packages("apollo")'
 #   Rscript modes.R
-# Run it in the folder that it is in.
+# Run it in the folder that it is in. Scripts of this kind were checked in R with stand-ins
+# for Apollo's functions that do what its manual says, not with Apollo itself.
 #
 # The choices did not come from a file,
 # so they stand beside this script, in modes_choices.csv.
@@ -72,7 +73,7 @@ prepare <- function(path = DATA) {
   n <- nrow(table)
   cell <- function(column, j = NULL) table[[column]]
   always <- rep(TRUE, n)
-  available <- function(j) switch(j,
+  available <- list(
     always,
     always,
     always,
@@ -86,10 +87,10 @@ prepare <- function(path = DATA) {
     PERSON = seq_len(n),  # there are no person ids: every choice is a person's only one
     CHOICE = choice
   )
-  x$AV_AIR <- as.numeric(available(1))
-  x$AV_TRAIN <- as.numeric(available(2))
-  x$AV_BUS <- as.numeric(available(3))
-  x$AV_CAR <- as.numeric(available(4))
+  x$AV_AIR <- as.numeric(available[[1]])
+  x$AV_TRAIN <- as.numeric(available[[2]])
+  x$AV_BUS <- as.numeric(available[[3]])
+  x$AV_CAR <- as.numeric(available[[4]])
   # Zero where the alternative is not available: anything may stand there.
   put <- function(names, values, here = TRUE) {
     for (i in seq_along(names)) {
@@ -104,22 +105,22 @@ prepare <- function(path = DATA) {
     put(c("HINC"), list(v))
     # gc
     v <- numbers(cell("GC_AIR", 1))
-    put(c("GC_AIR"), list(v), available(1))
+    put(c("GC_AIR"), list(v), available[[1]])
     v <- numbers(cell("GC_TRAIN", 2))
-    put(c("GC_TRAIN"), list(v), available(2))
+    put(c("GC_TRAIN"), list(v), available[[2]])
     v <- numbers(cell("GC_BUS", 3))
-    put(c("GC_BUS"), list(v), available(3))
+    put(c("GC_BUS"), list(v), available[[3]])
     v <- numbers(cell("GC_CAR", 4))
-    put(c("GC_CAR"), list(v), available(4))
+    put(c("GC_CAR"), list(v), available[[4]])
     # ttme
     v <- numbers(cell("TTME_AIR", 1))
-    put(c("TTME_AIR"), list(v), available(1))
+    put(c("TTME_AIR"), list(v), available[[1]])
     v <- numbers(cell("TTME_TRAIN", 2))
-    put(c("TTME_TRAIN"), list(v), available(2))
+    put(c("TTME_TRAIN"), list(v), available[[2]])
     v <- numbers(cell("TTME_BUS", 3))
-    put(c("TTME_BUS"), list(v), available(3))
+    put(c("TTME_BUS"), list(v), available[[3]])
     v <- numbers(cell("TTME_CAR", 4))
-    put(c("TTME_CAR"), list(v), available(4))
+    put(c("TTME_CAR"), list(v), available[[4]])
   })
   x[order(x$PERSON), ]  # the choices of a person follow one another
 }

@@ -351,7 +351,8 @@ def _level_form(recoding: Recoding, level: str) -> Form:
         ends = tuple(pairwise((None, *map(float, recoding.edges), None)))
         return Form("class", ends[classes.index(level)])
     labels: list[str | None] = [old for old, new in recoding.to_level.items() if new == level]
-    if level not in recoding.to_level:  # never seen when the recoding was learned: it is itself
+    # A level never seen when the recoding was learned is itself.
+    if level not in recoding.to_level and not recoding.closed:
         labels.append(level)
     if level == recoding.missing:
         labels.append(None)

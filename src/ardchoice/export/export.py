@@ -24,6 +24,10 @@ FILE_NAMES = {
 }
 """Package -> the name of its file in a folder."""
 PACKAGES = tuple(FILE_NAMES)
+SELECTED = (
+    "The terms were chosen on the choices that they are estimated on: errors and p-values are too "
+    "small."
+)
 TAKEN = {*sys.stdlib_module_names, *SCRIPTS, "numpy", "pandas", "scipy", "jax", "statsmodels"}
 """A script of such a name would be imported in place of the package."""
 
@@ -55,11 +59,27 @@ def export(study: StudyRecord | MnlResult, package: str, path: str | os.PathLike
         raise ArdchoiceError(
             f"Expected a study or the result of ac.fit_mnl, got {type(study).__name__}."
         )
-    return export_result(study.result if isinstance(study, StudyRecord) else study, package, path)
+    if isinstance(study, MnlResult):
+        return export_result(study, package, path)
+    notes = study.notes if study.honest else (SELECTED, *study.notes)
+    return export_result(study.result, package, path, notes=notes)
 
 
-def export_result(result: MnlResult, package: str, path: str | os.PathLike[str]) -> Path:
-    """Write an estimated model for another package; see `export`."""
+def export_result(
+    result: MnlResult,
+    package: str,
+    path: str | os.PathLike[str],
+    *,
+    notes: tuple[str, ...] = (),
+) -> Path:
+    """Write an estimated model for another package; see `export`.
+
+    Parameters
+    ----------
+    result, package, path
+    notes
+        What to know of the estimates, a sentence each; they are said in the file.
+    """
     if package not in FILE_NAMES:
         raise ArdchoiceError(
             f"Models are not exported to {package!r}. {did_you_mean(str(package), PACKAGES)}"
@@ -72,8 +92,8 @@ def export_result(result: MnlResult, package: str, path: str | os.PathLike[str])
             f"{file.stem.lower()}. Name it otherwise, such as {FILE_NAMES[package]}."
         )
     if package in SCRIPTS:
-        text = write_script(describe(result, file), package, file.name)
+        text = write_script(describe(result, file), package, file.name, notes)
     else:
-        text = write_text(result) if package == "text" else write_latex(result)
+        text = (write_text if package == "text" else write_latex)(result, notes)
     write(file, text)
     return file

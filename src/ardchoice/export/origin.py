@@ -270,7 +270,7 @@ def _codes(variable: Attribute | Covariate) -> Recoding:
         level.isascii() and level.isdigit() and str(int(level)) == level for level in levels
     )
     codes = levels if whole else tuple(str(i) for i in range(1, len(levels) + 1))
-    return Recoding(levels, variable.reference, dict(zip(codes, levels, strict=True)))
+    return Recoding(levels, variable.reference, dict(zip(codes, levels, strict=True)), closed=True)
 
 
 def _cells(

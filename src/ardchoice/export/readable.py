@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from importlib.metadata import version
 from itertools import product
+from textwrap import wrap
 
 import numpy as np
 
@@ -14,8 +15,8 @@ from ardchoice.export.description import OWN, Form, forms_of
 from ardchoice.export.quoting import one_line, tex
 from ardchoice.export.scripts import ERRORS
 from ardchoice.mnl import MnlResult
+from ardchoice.text import WIDTH, p_value
 from ardchoice.text import number as few_digits
-from ardchoice.text import p_value
 
 MOST_LISTED = 6
 """Alternatives with the same utility function that are listed by name."""
@@ -137,8 +138,8 @@ PLAIN = Language(
 )
 
 
-def write_text(result: MnlResult) -> str:
-    """The utilities with their estimates, to be read."""
+def write_text(result: MnlResult, notes: tuple[str, ...] = ()) -> str:
+    """The utilities with their estimates, to be read; notes below what the estimates are."""
     frame = result.to_frame()
     rows = list(zip(frame["estimate"], frame["std_err"], strict=True))
     persons = "" if result.n_persons is None else f" of {result.n_persons:,} persons"
@@ -150,6 +151,7 @@ def write_text(result: MnlResult) -> str:
         f"Standard errors in brackets, {ERRORS[result.default_cov]}",
         "[a = b] is 1 where a is b, else 0",
     ]
+    lines += [line for note in notes for line in wrap(one_line(note), WIDTH)]
     if not result.converged:
         lines.append("Beware: the estimation did not converge.")
     for utility in utilities(result, PLAIN):
@@ -230,9 +232,12 @@ PER_LINE = 2
 """Products on a line of a utility function."""
 
 
-def write_latex(result: MnlResult) -> str:
-    """The utilities as mathematics, and a table of the coefficients."""
+def write_latex(result: MnlResult, notes: tuple[str, ...] = ()) -> str:
+    """The utilities as mathematics, and a table of the coefficients with notes below it."""
     parts = [PREAMBLE, *_equations(result), *_table(result)]
+    parts += [f"\n\\noindent {tex(note)}\n" for note in notes]
+    if not result.converged:
+        parts.append("\n\\noindent Beware: the estimation did not converge.\n")
     parts.append("% ------------------------------------------------------------------\n")
     parts.append("\\end{document}\n")
     return "".join(parts)

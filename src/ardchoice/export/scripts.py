@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
+from textwrap import wrap
 from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
@@ -14,6 +15,8 @@ from ardchoice.data.tables import MISSING
 from ardchoice.export.description import Alternative, Description, Form, Variable
 from ardchoice.export.quoting import number, one_line, python, r
 
+WIDTH = 96
+"""Of a line of a comment."""
 PYLOGIT_GIGABYTES = 4.0
 """Beyond this much memory, PyLogit is not asked for standard errors unless the user says so."""
 ERRORS = {
@@ -74,13 +77,17 @@ SCRIPTS: Mapping[str, Package] = {
         "apollo.R.j2",
         "Rscript -e 'install.packages(\"apollo\")'",
         "Rscript {file}",
-        ("Run it in the folder that it is in.",),
+        (
+            "Run it in the folder that it is in. Scripts of this kind were checked in R with "
+            "stand-ins",
+            "for Apollo's functions that do what its manual says, not with Apollo itself.",
+        ),
     ),
 }
 
 
-def write_script(model: Description, package: str, file: str) -> str:
-    """The text of a script for a package, to be kept under that file name."""
+def write_script(model: Description, package: str, file: str, remarks: tuple[str, ...] = ()) -> str:
+    """The text of a script for a package, to be kept under that file name; remarks stand on top."""
     about = SCRIPTS[package]
     is_r = about.template.endswith(".R.j2")
     source = model.origin.source
@@ -99,6 +106,7 @@ def write_script(model: Description, package: str, file: str) -> str:
             version=version("ardchoice"),
             run=[about.install, about.run.format(file=one_line(file))],
             notes=notes,
+            remarks=[line for text in remarks for line in wrap(one_line(text), WIDTH)],
             cov=ERRORS[model.cov],
             model=model,
             origin=model.origin,
@@ -114,7 +122,7 @@ def write_script(model: Description, package: str, file: str) -> str:
             weighted=source.weight is not None,
             title=file.rpartition(".")[0],
             width=max(len(c.name) for c in model.coefficients) if model.coefficients else 1,
-            forms=partial(_forms, R_FORMS if is_r else PYTHON_FORMS),
+            forms=partial(_forms, is_r),
             utility=partial(_utility, model, is_r),
             **_pylogit_memory(model),
         )
@@ -176,9 +184,15 @@ def _utility(model: Description, is_r: bool, alternative: Alternative, indent: s
 Bounds = tuple[float | None, ...]
 
 
-def _forms(written: Mapping[str, Callable[[Form], str]], variable: Variable) -> str:
-    """The columns of a variable as expressions of v, one behind the other."""
-    return ", ".join(written[form.kind](form) for form in variable.forms)
+def _forms(is_r: bool, variable: Variable, indent: str) -> str:
+    """The columns of a variable as a list of expressions of v."""
+    written = R_FORMS if is_r else PYTHON_FORMS
+    start, end = ("list(", ")") if is_r else ("[", "]")
+    texts = [written[form.kind](form) for form in variable.forms]
+    if len(texts) == 1:
+        return f"{start}{texts[0]}{end}"
+    inner = indent + ("  " if is_r else "    ")
+    return f"{start}\n{inner}" + f",\n{inner}".join(texts) + f"\n{indent}{end}"
 
 
 def _same(text: str) -> Callable[[Form], str]:
