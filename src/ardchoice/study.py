@@ -23,7 +23,7 @@ from ardchoice.keep import NOTHING, Keep
 from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
 from ardchoice.record import StudyRecord
-from ardchoice.report import evaluate, summarise_study, write_report
+from ardchoice.report import evaluate, summarise_record, write_report
 from ardchoice.saved import load_record, save_record
 from ardchoice.selection import Ebic, Structure, select
 from ardchoice.selection.compile import compile_structure
@@ -57,15 +57,7 @@ class Study(StudyRecord):
 
     def summary(self) -> str:
         """The specification, its estimates and what to know of them, in 80 columns."""
-        return summarise_study(
-            self.specification,
-            self.fit,
-            self.result,
-            self.selection_result,
-            self.rule.name,
-            self.seconds,
-            self.notes,
-        )
+        return summarise_record(self)
 
     def save(self, folder: str | FilePath) -> FilePath:
         """Save it to a folder; `ac.load` has it back, in this version and in all later ones.

@@ -135,7 +135,7 @@ def _shares(record: StudyRecord) -> Note:
     shares = record.result.score().shares
     off = (shares["predicted"] - shares["observed"]).abs()
     if float(off.max()) <= SHARES:
-        text = f"Predicted and observed shares differ by at most {percent(float(off.max()))}."
+        text = "Predicted and observed shares of the alternatives agree to 0.5 percentage points."
         return Note("good", "Shares are met", text)
     name = str(off.idxmax())
     text = (

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
+from ardchoice.mnl.whatif import ALL
 from ardchoice.report.findings import Findings
 from ardchoice.report.style import BLUE, COLOURS, GREY, INK, ORANGE, one_line
 from ardchoice.text import brief
@@ -62,8 +63,9 @@ def relevance(found: Findings) -> Picture | None:
     )
     for (place, panel), (left_axes, right_axes) in zip(panels, grid, strict=True):
         y = np.arange(len(panel))[::-1]
-        _dots(left_axes, panel["lambda"].to_numpy(float), y, panel)
-        _dots(right_axes, panel[right].to_numpy(float), y, panel)
+        _dots(left_axes, panel["lambda"].to_numpy(float), y, panel, "not shrunk")
+        missing = "must be in" if right == "margin" else "not shrunk"
+        _dots(right_axes, panel[right].to_numpy(float), y, panel, missing)
         left_axes.set_yticks(y, [_label(t) for t in panel["shown"]], fontsize=8)
         right_axes.set_yticks(y, [])
         left_axes.set_title(_label(place))
@@ -77,13 +79,22 @@ def relevance(found: Findings) -> Picture | None:
     _log_axis(grid[0, 0], pd.concat([p["lambda"] for _, p in panels]).to_numpy(float))
     if right == "margin":
         _signed_axis(grid[0, 1], pd.concat([p["margin"] for _, p in panels]).to_numpy(float))
-        grid[-1, 1].set_xlabel(
-            f"{_label(cut.words, 20)}: left out  |  kept, and what it would cost"
-        )
+        grid[-1, 1].set_xlabel(f"what it is worth, {_label(cut.words, 20)}")
     else:
         _log_axis(grid[0, 1], pd.concat([p["evidence"] for _, p in panels]).to_numpy(float))
         grid[-1, 1].set_xlabel("log evidence lost without it")
     grid[-1, 0].set_xlabel("λ (left edge: zero)")
+    cut_axes = grid[0, 0] if cut.measure == "lambda" else grid[0, 1]
+    if cut.measure in ("lambda", right):
+        cut_axes.annotate(
+            "cut-off",
+            (cut.at, 1.0),
+            xytext=(0, 3),
+            xycoords=cut_axes.get_xaxis_transform(),
+            textcoords="offset points",
+            ha="center",
+            fontsize=8,
+        )
     return picture
 
 
@@ -113,8 +124,23 @@ def _panels(found: Findings) -> list[tuple[str, pd.DataFrame]]:
     ]
 
 
-def _dots(axes: Axes, x: Floats, y: npt.NDArray[np.intp], panel: pd.DataFrame) -> None:
+def _dots(
+    axes: Axes, x: Floats, y: npt.NDArray[np.intp], panel: pd.DataFrame, missing: str
+) -> None:
+    """Kept terms filled, others hollow; words where there is no number."""
     kept = panel["kept"].to_numpy(bool)
+    for place in y[~np.isfinite(x)]:
+        axes.text(
+            0.99,
+            place,
+            missing,
+            transform=axes.get_yaxis_transform(),
+            ha="right",
+            va="center",
+            color="#5c6670",
+            fontsize=8,
+            style="italic",
+        )
     axes.scatter(x[kept], y[kept], s=26, color=BLUE, zorder=3, clip_on=False)
     axes.scatter(
         x[~kept],
@@ -260,26 +286,29 @@ def worth(found: Findings) -> Picture | None:
         figsize=(WIDE, 0.7 + 0.2 * len(part) + 0.15 * len(names)), layout="constrained"
     )
     axes = picture.subplots()
-    y, ticks, labels = 0.0, [], []
+    y, ticks, labels, heads = 0.0, [], [], []
     for name in names:
         colour = COLOURS[names.index(name) % len(COLOURS)]
-        rows = part[part["alternative"] == name]
-        for row in rows.itertuples():
+        for row in part[part["alternative"] == name].itertuples():
+            whole = row.segment == ALL
             axes.hlines(y, row.low, row.high, color=colour, lw=1.5)
-            axes.plot(row.estimate, y, "o", color=colour, ms=5)
+            axes.plot(row.estimate, y, "D" if whole else "o", color=colour, ms=6 if whole else 4.5)
             ticks.append(y)
-            place = "all" if name == "*" else str(name)
-            who = "" if row.segment == "all" else f"  {row.segment}"
-            labels.append(_label(f"{place}{who}", 44))
+            heads.append(whole)
+            labels.append(
+                _label("all" if name == "*" else str(name)) if whole else _label(str(row.segment))
+            )
             y -= 1
-        y -= 0.6
+        y -= 0.5
     axes.set_yticks(ticks, labels, fontsize=8)
+    for label, whole in zip(axes.get_yticklabels(), heads, strict=True):
+        label.set_fontweight("bold" if whole else "normal")
     axes.set_ylim(min(ticks) - 0.7, 0.7)
     low, high = _middle(part)
     axes.set_xlim(low, high)
     if low < 0 < high:
         axes.axvline(0, color=GREY, lw=1)
-    axes.set_xlabel(_label(f"{found.worth.cost} per unit of {first}, 95 % interval", 70))
+    axes.set_xlabel(_label(f"{found.worth.cost} per unit of {first}, with 95 % intervals", 70))
     _lines(axes)
     return picture
 

@@ -100,11 +100,6 @@ class Findings:
         frame = frame.sort_values(["lambda", "statistic"], ascending=False, kind="stable")
         return frame.reset_index(drop=True)
 
-    @cached_property
-    def calls(self) -> list[str]:
-        """How alternatives are listed: all of them, or how many there are."""
-        return list(self.record.data.alternatives)
-
 
 def listed(names: list[str], most: int = 6) -> str:
     """Names in a sentence: ``A, B and C``; of many, only the first."""

@@ -24,6 +24,8 @@ from ardchoice.report.style import visible
 from ardchoice.report.utilities import MOST_EQUATIONS, spoken
 from ardchoice.text import number
 
+DIGITS = 3
+"""Significant figures of the equations; the table of estimates has more."""
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -100,7 +102,7 @@ def render(record: StudyRecord, *, command: str | None = None) -> str:
         sections=sections,
         pictures=_pictures(found, sections),
         record=record,
-        number=lambda value: number(value).replace("-", "−"),
+        number=lambda value: number(value, DIGITS).replace("-", "−"),
         spoken=spoken,
         most_equations=MOST_EQUATIONS,
         infinity=float("inf"),

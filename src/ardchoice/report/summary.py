@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import textwrap
+from collections.abc import Sequence
 
 from ardchoice.ard import ArdFit
 from ardchoice.mnl import MnlResult
+from ardchoice.mnl.whatif import ALL
+from ardchoice.record import Evaluation, StudyRecord
+from ardchoice.report.worth import worth
 from ardchoice.space import Specification
-from ardchoice.text import WIDTH, number, p_value, table
+from ardchoice.text import WIDTH, number, p_value, percent, shorten, table
 
 MOST_TIES = 8
 """Near-ties that are listed; the specification has all."""
+MOST_WORTH = 8
+"""Willingnesses to pay that are listed."""
 
 CONDITIONAL = (
     "The same choices selected the terms, so these p-values are conditional on the selection and "
@@ -23,6 +29,24 @@ VALID = (
 )
 
 
+def summarise_record(record: StudyRecord) -> str:
+    """The page of a study: what `print(study)` shows.
+
+    Held-out prediction stands on it once it was worked out, willingness to pay where something in
+    the model is called like a cost.
+    """
+    return summarise_study(
+        record.specification,
+        record.fit,
+        record.result,
+        record.selection_result,
+        record.rule.name,
+        record.seconds,
+        record.notes,
+        [*_held_out(record.evaluation), *_worth(record)],
+    )
+
+
 def summarise_study(
     specification: Specification,
     fit: ArdFit,
@@ -31,6 +55,7 @@ def summarise_study(
     rule: str,
     seconds: float,
     notes: tuple[str, ...] = (),
+    more: Sequence[str] = (),
 ) -> str:
     """The page.
 
@@ -46,6 +71,8 @@ def summarise_study(
         How long it took.
     notes
         Further sentences about the estimates.
+    more
+        Further paragraphs, after the estimates.
     """
     parts = [_head(specification, fit, result, rule, seconds), str(specification)]
     parts += [_fill(note) for note in specification.notes]
@@ -55,6 +82,7 @@ def summarise_study(
         head = result.summary().split("\n\ncoefficient")[0]
         table_of_both = _side_by_side(selection_result, result)
         parts += [head, table_of_both, *map(_fill, notes), _fill(VALID)]
+    parts += more
     if specification.near_ties:
         parts.append(_near_ties(specification))
     return "\n\n".join(parts)
@@ -84,6 +112,52 @@ def _side_by_side(left: MnlResult, right: MnlResult) -> str:
         rows.append([name, *cells[0], "", *cells[1]])
     head = ["coefficient", "selecting", "std err", "p", "", "estimating", "std err", "p"]
     return table(rows, head, gap=1)
+
+
+def _held_out(evaluation: Evaluation | None) -> list[str]:
+    if evaluation is None or evaluation.comparisons is None or not evaluation.folds:
+        return []
+    frame = evaluation.comparisons
+    rows = [
+        [str(model), str(int(k)), f"{loglik:,.1f}", percent(float(accuracy))]
+        for model, k, loglik, accuracy in zip(
+            frame["model"],
+            frame["coefficients"],
+            frame["held_out"],
+            frame["accuracy"],
+            strict=True,
+        )
+    ]
+    head = [f"left out, {evaluation.folds} folds", "coefficients", "log-likelihood", "right"]
+    known = "" if evaluation.searched else "\nestimated anew in every fold, not selected anew"
+    return [table(rows, head) + known]
+
+
+def _worth(record: StudyRecord) -> list[str]:
+    found = worth(record)
+    if found.frame is None:
+        return []
+    frame = found.frame[found.frame["segment"] == ALL]
+    rows = [
+        [
+            str(attribute) if alternative == "*" else f"{attribute} of {alternative}",
+            f"{n:,}",
+            number(estimate, 3),
+            f"{number(low, 3)} to {number(high, 3)}",
+        ]
+        for attribute, alternative, n, estimate, low, high in zip(
+            *(frame[c] for c in ("attribute", "alternative", "n")),
+            *(frame[c].astype(float) for c in ("estimate", "low", "high")),
+            strict=True,
+        )
+    ]
+    head = ["a unit of", "choices", f"in {shorten(str(found.cost), 20)}", "95% interval"]
+    text = table(rows[:MOST_WORTH], head)
+    if len(rows) > MOST_WORTH:
+        text += f"\n  and {len(rows) - MOST_WORTH} more"
+    if len(found.frame) > len(frame):
+        text += "\nby segment: study.result.wtp(attribute, cost)"
+    return [text]
 
 
 def _near_ties(specification: Specification) -> str:

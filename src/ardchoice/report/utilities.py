@@ -22,6 +22,8 @@ from ardchoice.text import number
 MOST_CASES = 12
 """Levels that are written out; with more of them the table of estimates has the numbers."""
 MOST_EQUATIONS = 12
+PLAIN = ("linear", "log", "log1p", "sqrt", "square", "boxcox")
+"""Transforms that mathematics has a sign for; others keep their name."""
 
 
 @dataclass(frozen=True)
@@ -62,7 +64,8 @@ class Group:
     ----------
     factors
     kind, name, numbers
-        ``"constant"``, or the transform, the attribute and the numbers that the transform learned.
+        ``"constant"``, ``"classes"`` (the cases say it all), ``"piece"`` (between two numbers), one
+        of `PLAIN` with what it learned, or ``"other"``, whose name says it.
     """
 
     factors: tuple[Factor, ...]
@@ -111,26 +114,28 @@ def _groups(terms: Sequence[TermColumns], beta: Floats) -> Iterator[Group]:
         alike.setdefault((term.term.what, term.term.how, term.parameters), []).append(term)
     for members in alike.values():
         first = members[0]
-        for k, (kind, numbers) in enumerate(_columns(first)):
-            factors = tuple(_factors(members, k, beta))
-            if first.is_stepwise:
-                factors = tuple(_steps(members, beta))
-            yield Group(factors, kind, first.term.what or "", numbers)
-            if first.is_stepwise:
-                break
+        for k, (kind, name, numbers) in enumerate(_columns(first)):
+            factors = _steps(members, beta) if first.is_stepwise else _factors(members, k, beta)
+            if kind in ("constant", "classes"):  # nothing to multiply: each stands for itself
+                yield from (Group((factor,), kind, name) for factor in factors)
+            else:
+                yield Group(tuple(factors), kind, name, numbers)
 
 
-def _columns(term: TermColumns) -> list[tuple[str, tuple[float, ...]]]:
-    """What the columns of a term's base are: a kind and its numbers each."""
-    how = term.term.how
-    if term.term.what is None:
-        return [("constant", ())]
+def _columns(term: TermColumns) -> list[tuple[str, str, tuple[float, ...]]]:
+    """What the columns of a term's base are: a kind, a name and numbers each."""
+    how, name = term.term.how, term.term.what
+    if name is None:
+        return [("constant", "", ())]
     if term.is_stepwise:
-        return [("classes", ())]
+        return [("classes", name, ())]
     if isinstance(how, Piecewise):
         ends = (-np.inf, *how.knots, np.inf)
-        return [("piece", (float(a), float(b))) for a, b in pairwise(ends)]
-    return [(how.name, term.parameters if isinstance(how, BoxCox) else ())]
+        return [("piece", name, (float(a), float(b))) for a, b in pairwise(ends)]
+    if how.name in PLAIN:
+        return [(how.name, name, term.parameters if isinstance(how, BoxCox) else ())]
+    text, labels = how.text(name), how.labels(term.parameters)
+    return [("other", f"{text} [{label}]" if label else text, ()) for label in labels]
 
 
 def _factors(members: list[TermColumns], k: int, beta: Floats) -> Iterator[Factor]:
@@ -235,6 +240,7 @@ def _group_text(group: Group) -> str:
         "square": f"{name} squared",
         "boxcox": f"Box-Cox of {name} with exponent {numbers[0] if numbers else ''}",
         "piece": f"{name} between {' and '.join(numbers)}",
+        "other": name,
     }.get(group.kind, f"{group.kind} of {name}")
     return f"{text} times {function}" if function else text
 

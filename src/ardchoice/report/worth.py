@@ -10,6 +10,7 @@ import pandas as pd
 
 from ardchoice.errors import ArdchoiceError
 from ardchoice.mnl import MnlResult
+from ardchoice.mnl.whatif import ALL
 from ardchoice.record import StudyRecord
 
 _COST = re.compile(
@@ -37,7 +38,8 @@ class Worth:
     why
         A sentence.
     frame
-        attribute, alternative, segment, n, estimate, std_err, low, high; None without cost.
+        attribute, alternative, segment, n, estimate, std_err, low, high; of every alternative first
+        everybody, then its segments. None without cost.
     refused
         Attribute -> why it has no willingness to pay.
     """
@@ -89,10 +91,14 @@ def worth(record: StudyRecord) -> Worth:
     )
     for name in others:
         try:
-            frame = record.result.wtp(name, cost)
+            everybody = record.result.wtp(name, cost, by=[])
+            segments = record.result.wtp(name, cost)
         except ArdchoiceError as error:
             refused[name] = str(error)
             continue
+        parts = pd.concat([everybody, segments[segments["segment"] != ALL]])
+        order = {alternative: i for i, alternative in enumerate(everybody["alternative"])}
+        frame = parts.sort_values("alternative", kind="stable", key=lambda s: s.map(order))
         frame.insert(0, "attribute", name)
         frames.append(frame)
     return Worth(cost, why, pd.concat(frames, ignore_index=True) if frames else None, refused)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import platform
 import sys
-from dataclasses import fields
 from importlib.metadata import version
 
 import numpy as np
@@ -12,6 +11,7 @@ import numpy as np
 from ardchoice.data import Attribute, ChoiceData
 from ardchoice.report.document import FIGURES, Cell, Note, Section, Table, Text, Verbatim
 from ardchoice.report.findings import Findings
+from ardchoice.settings import settings_of, to_toml
 from ardchoice.text import percent
 
 MOST_ROWS = 15
@@ -134,21 +134,12 @@ def settings(found: Findings, command: str | None) -> Section:
     """Settings, seed, versions, and the command that does it again."""
     record = found.record
     rows: list[list[Cell]] = [
+        ["search space", f"{len(record.space):,} terms, {record.space.n_columns:,} columns"],
         ["rule", record.rule.name],
-        ["solver", str(record.fit.solver)],
-        ["prior", str(record.fit.prior)],
+        ["solver", record.fit.solver.name],
         ["honest", record.honest],
         ["seed", str(record.seed)],
-        ["search space", f"{len(record.space):,} terms, {record.space.n_columns:,} columns"],
-        ["base alternative", record.space.base],
     ]
-    if record.structure is None:
-        rows.append(["structure", "no rules"])
-    else:
-        rows += [
-            [f"structure: {f.name}", str(getattr(record.structure, f.name))]
-            for f in fields(record.structure)
-        ]
     versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
     rows += [
         ["ardchoice", record.version],
@@ -162,4 +153,5 @@ def settings(found: Findings, command: str | None) -> Section:
         parts.append(Verbatim(command, "To do it again"))
     parts.append(Verbatim(record.specification.to_text(), "The specification, in the grammar"))
     parts.append(Table("settings", "Settings and versions", ["what", "value"], ["", ""], rows))
+    parts.append(Verbatim(to_toml(settings_of(record)), "All settings, as study.toml"))
     return Section("settings", "Settings and how to reproduce", [*parts])

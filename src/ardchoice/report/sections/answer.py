@@ -62,16 +62,17 @@ def answer(found: Findings) -> Answer:
 
 def _lead(found: Findings) -> str:
     record, result = found.record, found.record.result
-    data = record.data
-    persons = "" if data.n_persons is None else f" by {data.n_persons:,} persons"
-    used = dict.fromkeys(
-        name for t in record.specification.terms for name in ((t.what,) if t.what else ()) + t.by
-    )
-    about = f" They are made of {listed(list(used), 8)}." if used else ""
+    data, terms = record.data, record.specification.terms
+    persons = "" if data.n_persons is None else f" of {data.n_persons:,} persons"
+    attributes = list(dict.fromkeys(t.what for t in terms if t.what is not None))
+    people = list(dict.fromkeys(name for t in terms for name in t.by))
+    made = f" Utility depends on {listed(attributes, 8)}" if attributes else ""
+    if made and people:
+        made += f", and differs by {listed(people, 8)}"
     return (
-        f"From {len(data):,} choices{persons}, {record.rule.name} kept "
-        f"{len(record.specification)} of {len(record.fit.terms):,} candidate terms, "
-        f"{result.n_parameters} coefficients.{about}"
+        f"{len(data):,} choices{persons}. Of {len(record.fit.terms):,} candidate terms "
+        f"{record.rule.name} kept {len(terms)}, with {result.n_parameters} coefficients."
+        f"{made}{'.' if made else ''}"
     )
 
 
@@ -145,7 +146,7 @@ def _predicts(found: Findings) -> list[Note]:
         f"({name}) {_minus(f'{theirs:,.1f}')}."
     )
     if own > theirs:
-        return [Note("good", f"Predicts {unit} left out better than simpler models", text)]
+        return [Note("good", f"Predicts {unit} left out better than the models beside it", text)]
     return [Note("look", f"{name} predicts {unit} left out better", text)]
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ardchoice.report.document import FIGURES, Cell, Figure, Section, Table, Text
+from ardchoice.mnl.whatif import ALL
+from ardchoice.report.document import FIGURES, Cell, Figure, Mark, Section, Table, Text
 from ardchoice.report.findings import Findings
 from ardchoice.report.worth import MOST_ELASTICITIES, is_time
 
-MOST_ROWS = 24
+MOST_ROWS = 30
 
 
 def _rows(frame: pd.DataFrame, names: list[str], numbers: list[str]) -> list[list[Cell]]:
@@ -36,7 +37,10 @@ def willingness(found: Findings) -> Section:
     if worth.frame is not None:
         first = attributes[0]
         parts += [
-            Figure("worth", f"{first}, in units of {worth.cost} per unit of {first}, by segment."),
+            Figure(
+                "worth",
+                f"What a unit of {first} is worth in {worth.cost}; diamonds: everybody, dots: segments.",
+            ),
             _worth(worth.frame, worth.cost),
         ]
     parts += [Text(f"{name}: {why}") for name, why in worth.refused.items()]
@@ -47,9 +51,13 @@ def _worth(frame: pd.DataFrame, cost: str) -> Table:
     rows = _rows(
         frame, ["attribute", "alternative", "segment"], ["n", "estimate", "std_err", "low", "high"]
     )
-    for row in rows:
+    marks: dict[str, Mark] = {}
+    for r, row in enumerate(rows):
         row[3] = int(row[3] or 0)
         row[1] = "all" if row[1] == "*" else row[1]
+        if row[2] == ALL:
+            row[2] = "everybody"
+            marks |= {f"{r},1": "true", f"{r},2": "true", f"{r},4": "true"}
     return Table(
         "worth",
         f"Worth in units of {cost}",
@@ -65,6 +73,7 @@ def _worth(frame: pd.DataFrame, cost: str) -> Table:
         ],
         ["", "", "", ",d", FIGURES, FIGURES, FIGURES, FIGURES],
         rows,
+        marks=marks,
         shown=MOST_ROWS,
     )
 
@@ -107,14 +116,16 @@ def _matrix(frame: pd.DataFrame) -> Table:
         )
     }
     rows: list[list[Cell]] = [[a, c, *(known.get((a, c, j)) for j in names)] for a, c in keys]
-    own = {f"{r},{2 + names.index(c)}": "true" for r, (_, c) in enumerate(keys) if c in names}
+    own: dict[str, Mark] = {
+        f"{r},{2 + names.index(c)}": "true" for r, (_, c) in enumerate(keys) if c in names
+    }
     return Table(
         "elasticities",
         "Elasticities of demand; own ones in bold",
         ["attribute", "of", *(f"demand for {name}" for name in names)],
         ["", "", *[".3f"] * len(names)],
         rows,
-        marks=own,  # type: ignore[arg-type]
+        marks=own,
         shown=MOST_ROWS,
     )
 

@@ -6,16 +6,11 @@ import numpy as np
 
 from ardchoice.report.document import FIGURES, P_VALUE, Cell, Figure, Mark, Section, Table, Text
 from ardchoice.report.findings import Findings
-from ardchoice.space import Rival
 
 MOST_ROWS = 20
-MOST_PATH = 45
+MOST_PATH = 30
 MOST_OUTSIDE = 200
 """Candidates that could not be; with more of them, only reasons are counted."""
-
-
-def _figure(value: float) -> Cell:
-    return float(value)
 
 
 def relevance(found: Findings) -> Section:
@@ -42,7 +37,7 @@ def relevance(found: Findings) -> Section:
         formats.append(",.1f")
         names.append("margin")
     rows: list[list[Cell]] = [
-        [str(term), "yes" if kept else "", int(columns), *map(_figure, values)]
+        [str(term), "yes" if kept else "", int(columns), *map(float, values)]
         for term, kept, columns, values in zip(
             frame["term"],
             frame["kept"],
@@ -77,12 +72,17 @@ def relevance(found: Findings) -> Section:
 
 
 def _caption(found: Findings) -> str:
-    below = (
-        "the candidates that came closest are just below it"
-        if found.cut_off.measure == "margin"
-        else "what lies just below it is hollow"
+    cut = found.cut_off
+    if cut.measure != "margin":
+        return (
+            "Relevance by alternative. Filled: kept; hollow: left out, the closest only. Dashed: "
+            f"the cut-off, {cut.words}."
+        )
+    return (
+        f"Relevance by alternative. Filled: kept; hollow: left out, the closest only. Right: what "
+        f"{cut.words} says of each, and the cut-off at zero. Hollow ones to the right of it would "
+        "lower it, but an expected sign or the preference for linear forms keeps them out."
     )
-    return f"Relevance by alternative. Filled: kept. The line is the cut-off; {below}."
 
 
 def path(found: Findings) -> Section:
@@ -100,7 +100,7 @@ def path(found: Findings) -> Section:
         formats.append(",.1f")
         columns.append("held_out")
     rows: list[list[Cell]] = [
-        [i, str(entered), int(count), *map(_figure, values)]
+        [i, str(entered), int(count), *map(float, values)]
         for i, (entered, count, values) in enumerate(
             zip(frame["entered"], frame["parameters"], frame[columns].to_numpy(float), strict=True)
         )
@@ -117,7 +117,7 @@ def path(found: Findings) -> Section:
         ", and the log-likelihood of persons left out." if held else "."
     )
     table = Table(
-        "path", "The path, best in bold", head, formats, rows, marks=marks, shown=MOST_ROWS
+        "path", "The path, best in bold", head, formats, rows, marks=marks, shown=MOST_PATH
     )
     return Section("path", "The path", [Text(text), Figure("path", caption), table])
 
@@ -152,7 +152,7 @@ def rivals(found: Findings) -> Section:
         rows: list[list[Cell]] = []
         for term, rival in specification.rivals.items():
             margin = specification.margins.get(term, np.nan)
-            rows.append([str(term), float(margin), _instead(rival), float(rival.cost)])
+            rows.append([str(term), float(margin), rival.change(), float(rival.cost)])
         parts.append(
             Table(
                 "rivals",
@@ -164,10 +164,6 @@ def rivals(found: Findings) -> Section:
             )
         )
     return Section("rivals", "Near-ties and rivals", [*parts])
-
-
-def _instead(rival: Rival) -> str:
-    return rival.change()
 
 
 def stability(found: Findings) -> Section:
