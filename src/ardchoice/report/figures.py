@@ -56,7 +56,11 @@ def draw(name: str, found: Findings) -> Picture | None:
     from ardchoice.report import drawing  # matplotlib takes a while to come
 
     with quiet():
-        return drawing.FIGURES[name](found)
+        picture = drawing.FIGURES[name](found)
+        if picture is not None:
+            picture.draw_without_rendering()
+            picture.set_layout_engine("none")  # the same for every kind of file
+        return picture
 
 
 def as_bytes(picture: Picture, kind: str) -> bytes:

@@ -9,9 +9,10 @@ from ardchoice.ard import ArdFit
 from ardchoice.mnl import MnlResult
 from ardchoice.mnl.whatif import ALL
 from ardchoice.record import Evaluation, StudyRecord
+from ardchoice.report.style import one_line
 from ardchoice.report.worth import worth
 from ardchoice.space import Specification
-from ardchoice.text import WIDTH, number, p_value, percent, shorten, table
+from ardchoice.text import WIDTH, number, p_value, percent, table
 
 MOST_TIES = 8
 """Near-ties that are listed; the specification has all."""
@@ -119,7 +120,7 @@ def _held_out(evaluation: Evaluation | None) -> list[str]:
         return []
     frame = evaluation.comparisons
     rows = [
-        [str(model), str(int(k)), f"{loglik:,.1f}", percent(float(accuracy))]
+        [one_line(str(model)), str(int(k)), f"{loglik:,.1f}", percent(float(accuracy))]
         for model, k, loglik, accuracy in zip(
             frame["model"],
             frame["coefficients"],
@@ -140,7 +141,7 @@ def _worth(record: StudyRecord) -> list[str]:
     frame = found.frame[found.frame["segment"] == ALL]
     rows = [
         [
-            str(attribute) if alternative == "*" else f"{attribute} of {alternative}",
+            one_line(attribute if alternative == "*" else f"{attribute} of {alternative}"),
             f"{n:,}",
             number(estimate, 3),
             f"{number(low, 3)} to {number(high, 3)}",
@@ -151,7 +152,7 @@ def _worth(record: StudyRecord) -> list[str]:
             strict=True,
         )
     ]
-    head = ["a unit of", "choices", f"in {shorten(str(found.cost), 20)}", "95% interval"]
+    head = ["a unit of", "choices", f"in {one_line(str(found.cost), 20)}", "95% interval"]
     text = table(rows[:MOST_WORTH], head)
     if len(rows) > MOST_WORTH:
         text += f"\n  and {len(rows) - MOST_WORTH} more"

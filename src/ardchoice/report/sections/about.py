@@ -9,6 +9,8 @@ from importlib.metadata import version
 import numpy as np
 
 from ardchoice.data import Attribute, ChoiceData
+from ardchoice.design.encoding import available_values
+from ardchoice.logit.block import Floats
 from ardchoice.report.document import FIGURES, Cell, Note, Section, Table, Text, Verbatim
 from ardchoice.report.findings import Findings
 from ardchoice.settings import settings_of, to_toml
@@ -16,6 +18,8 @@ from ardchoice.text import percent
 
 MOST_ROWS = 15
 MOST_LEVELS = 12
+MOST_PLACES = 12
+"""Alternatives that have rows of their own."""
 MOST_WARNINGS = 12
 PACKAGES = ("numpy", "scipy", "pandas", "matplotlib")
 
@@ -74,11 +78,13 @@ def _attributes(data: ChoiceData) -> Table:
             where = _where(data, attribute)
             rows.append([attribute.name, where, *[None] * 4, _levels(attribute.levels)])
             continue
+        if len(attribute.alternatives) > MOST_PLACES:
+            values = available_values(data, attribute, attribute.alternatives)
+            rows.append([attribute.name, _where(data, attribute), *_spread(values), ""])
+            continue
         for j in attribute.alternatives:
-            values = attribute.of(j)[data.available[j]]
-            some = values if len(values) else np.array([np.nan])
-            cells = [float(f(some)) for f in (np.min, np.mean, np.max, np.std)]
-            rows.append([attribute.name, data.alternatives[j], *cells, ""])
+            values = available_values(data, attribute, (j,))
+            rows.append([attribute.name, data.alternatives[j], *_spread(values), ""])
     return Table(
         "attributes",
         "Attributes, where available",
@@ -87,6 +93,11 @@ def _attributes(data: ChoiceData) -> Table:
         rows,
         shown=MOST_ROWS,
     )
+
+
+def _spread(values: Floats) -> list[Cell]:
+    some = values if len(values) else np.array([np.nan])
+    return [float(f(some)) for f in (np.min, np.mean, np.max, np.std)]
 
 
 def _where(data: ChoiceData, attribute: Attribute) -> str:

@@ -39,7 +39,8 @@ def willingness(found: Findings) -> Section:
         parts += [
             Figure(
                 "worth",
-                f"What a unit of {first} is worth in {worth.cost}; diamonds: everybody, dots: segments.",
+                f"What a unit of {first} is worth in {worth.cost}. "
+                "Diamonds: everybody; dots: segments.",
             ),
             _worth(worth.frame, worth.cost),
         ]
