@@ -12,6 +12,7 @@ from ardchoice.cli.demo import demo
 from ardchoice.cli.ending import ending
 from ardchoice.cli.reproduce import reproduce
 from ardchoice.cli.run import run
+from ardchoice.cli.start import check, init
 from ardchoice.cli.study import export, predict, report
 from ardchoice.cli.voice import Voice
 
@@ -49,7 +50,7 @@ def cli() -> None:
     """  # noqa: D301 - click reads the backspace
 
 
-for command in (run, predict, export, report, demo, reproduce, completion):
+for command in (init, check, run, predict, export, report, demo, reproduce, completion):
     cli.add_command(command)
 
 

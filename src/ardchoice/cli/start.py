@@ -1,0 +1,111 @@
+"""`ardchoice init` and `check`: from a table to a study file, and what is to be expected of it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from ardchoice.cli.places import (
+    STDOUT,
+    command_line,
+    force_option,
+    must_be_free,
+    new_file,
+    write_or_print,
+)
+from ardchoice.cli.voice import Voice, inert, say
+from ardchoice.errors import ArdchoiceError
+from ardchoice.settings import check_study, example_settings, guess_findings, guess_settings
+from ardchoice.settings.guess import Finding
+
+NONE = "-"
+"""How a user says that a role has no column."""
+
+
+@click.command()
+@click.argument("table", required=False, type=click.Path(path_type=Path))
+@click.option("--out", type=new_file, default="study.toml", show_default=True)
+@force_option
+@click.option("--ask", is_flag=True, help="Ask about every role, the guess being the default.")
+@click.option("--example", is_flag=True, help="Write a study file with every setting instead.")
+@click.pass_obj
+def init(
+    voice: Voice, table: Path | None, out: Path, force: bool, ask: bool, example: bool
+) -> None:
+    """Look at TABLE and write a study file that guesses the roles of its columns.
+
+    TABLE is a CSV, TSV or Parquet file; separator, encoding and decimal sign are found out. Every
+    guess stands in the file with its reason and what else it could be. --out - prints it.
+
+    \b
+    ardchoice init choices.csv
+    ardchoice init choices.parquet --out trips.toml --ask
+    ardchoice init --example --out example.toml
+    """  # noqa: D301 - click reads the backspace
+    if example == (table is not None):
+        raise click.UsageError("Name a table to look at, or say --example.")
+    if str(out) != STDOUT:
+        must_be_free(out, force)
+    if table is None:
+        write_or_print(out, example_settings(), force)
+        return
+    answers = ask_roles(table) if ask else {}
+    text = guess_settings(table, answers, folder=Path() if str(out) == STDOUT else out.parent)
+    write_or_print(out, text, force)
+    for doubt in doubts(text):
+        voice.warning(doubt)
+    if str(out) != STDOUT:
+        voice.note(f"Look through it, then: {command_line('check', out)}")
+
+
+@click.command()
+@click.argument("study", type=click.Path(path_type=Path))
+def check(study: Path) -> None:
+    """What is in the data of a STUDY file, what is wrong, how large the space, how long it takes.
+
+    \b
+    ardchoice check study.toml
+    """  # noqa: D301 - click reads the backspace
+    say(check_study(study))
+
+
+def doubts(text: str) -> list[str]:
+    """What a guessed study file asks to be looked at, a sentence or two each."""
+    found: list[str] = []
+    for line in text.splitlines():
+        if line.startswith("# ! "):
+            found.append(line[4:].strip())
+        elif found and line.startswith("#   "):
+            found[-1] += " " + line[4:].strip()
+        elif not line.startswith("#"):
+            break
+    return found
+
+
+def ask_roles(table: Path) -> dict[str, str]:
+    """Role -> what the user says it is; later guesses know of earlier answers."""
+    answers: dict[str, str] = {}
+    click.echo(f"Return takes the guess, {NONE} stands for none.", err=True)
+    while True:
+        waiting = {r: f for r, f in guess_findings(table, answers).items() if r not in answers}
+        if not waiting:
+            return answers
+        role, finding = next(iter(waiting.items()))
+        answers[role] = _ask(table, role, finding, answers)
+
+
+def _ask(table: Path, role: str, finding: Finding, answers: dict[str, str]) -> str:
+    """Ask until the answer can be used."""
+    why = f"{finding.why[:1].upper()}{finding.why[1:]}."
+    also = f" Could also be: {', '.join(finding.instead)}." if finding.instead else ""
+    click.echo(f"\n{inert(why + also)}", err=True)
+    while True:
+        said = click.prompt(role, default=finding.value or NONE, err=True)
+        answer = "" if said == NONE else str(said)
+        try:
+            guess_findings(table, {**answers, role: answer})
+        except ArdchoiceError as error:
+            click.echo(inert(str(error)), err=True)
+        else:
+            return answer
