@@ -96,6 +96,40 @@ def modechoice(source: object = MODECHOICE) -> ac.ChoiceData:
     )
 
 
+ODD_CORNERS = """
+    TRUE: ASC + piecewise(gain, -1, 0.5) + gain x age + square(gain) x since
+    *: boxcox(cost)
+    1: boxcox(cost) + boxcox(cost, -0.05)
+"""
+
+
+def odd_corners(n: int = 500, seed: int = 4) -> pd.DataFrame:
+    """Alternatives named like literals, negative knots, classes and levels of missing values."""
+    rng = np.random.default_rng(seed)
+    table = pd.DataFrame({"choice": rng.choice(["TRUE", "1", "T", "c"], n)})
+    for alternative in ("TRUE", "1", "T", "c"):
+        table[f"gain {alternative}"] = rng.normal(0, 2, n).round(3)
+        table[f"cost {alternative}"] = (rng.gamma(3, 2, n) + 0.1).round(3)
+    table["age"] = np.where(rng.random(n) < 0.2, np.nan, rng.integers(18, 80, n))
+    table["since"] = rng.choice([None, "x", "y"], n)
+    return table
+
+
+def corners(source: object) -> ac.ChoiceData:
+    """The odd corners, from a table or a file."""
+    return quietly(
+        ac.read_wide,
+        source,
+        alternatives=["TRUE", "1", "T", "c"],
+        choice="choice",
+        attributes={"gain": "gain {alt}", "cost": "cost {alt}"},
+        covariates={
+            "age": ac.Cut(edges=[40], missing="unknown", reference="<40"),
+            "since": ac.Categorical(missing="long ago"),
+        },
+    )
+
+
 MODECHOICE_SPECIFICATION = """
     air: ASC + ASC x hinc
     train: ASC

@@ -17,8 +17,11 @@ from export_models import (
     EVERY_TRANSFORM,
     MODECHOICE,
     MODECHOICE_SPECIFICATION,
+    ODD_CORNERS,
     RAGGED_SPECIFICATION,
+    corners,
     modechoice,
+    odd_corners,
     products,
     ragged,
     trips,
@@ -108,3 +111,10 @@ def test_r_reads_what_is_written_beside_the_script(tmp_path: Path) -> None:
         (products(ragged()), RAGGED_SPECIFICATION),
     ):
         assert "model_choices.csv" in check(ac.fit_mnl(data, specification), tmp_path)
+
+
+@needs_r
+def test_r_meets_odd_corners(tmp_path: Path) -> None:
+    odd_corners().to_csv(tmp_path / "odd.csv", index=False)
+    for source in (tmp_path / "odd.csv", odd_corners()):
+        check(ac.fit_mnl(corners(source), ODD_CORNERS), tmp_path)

@@ -9,7 +9,17 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from export_models import EVERY_TRANSFORM, RAGGED_SPECIFICATION, products, ragged, trips, wide
+from export_models import (
+    EVERY_TRANSFORM,
+    ODD_CORNERS,
+    RAGGED_SPECIFICATION,
+    corners,
+    odd_corners,
+    products,
+    ragged,
+    trips,
+    wide,
+)
 
 import ardchoice as ac
 
@@ -58,6 +68,16 @@ def test_alternatives_with_one_utility_function_stand_together(tmp_path: Path) -
         "V(3, 4, 5) =",
         "V(6) =",
     ]
+
+
+def test_numbers_below_zero_have_one_sign_before_them(tmp_path: Path) -> None:
+    result = ac.fit_mnl(corners(odd_corners()), ODD_CORNERS)
+    text = ac.export(result, "text", tmp_path).read_text(encoding="utf-8")
+    assert "* (min(max(gain, -1), 0.5) + 1)" in text
+    assert "* ((cost - 0.05)^" in text
+    latex = ac.export(result, "latex", tmp_path).read_text(encoding="utf-8")
+    assert r"(\min(\max(\text{gain}, -1), 0.5) + 1)" in latex
+    assert r"\frac{(\text{cost} - 0.05)^{" in latex
 
 
 def test_text_fits_into_eighty_columns(tmp_path: Path) -> None:

@@ -11,8 +11,11 @@ from export_models import (
     EVERY_TRANSFORM,
     MODECHOICE,
     MODECHOICE_SPECIFICATION,
+    ODD_CORNERS,
     RAGGED_SPECIFICATION,
+    corners,
     modechoice,
+    odd_corners,
     products,
     ragged,
     trips,
@@ -64,6 +67,14 @@ def test_rows_that_end_in_a_separator_are_read_as_we_read_them(tmp_path: Path) -
     path = tmp_path / "tail.csv"
     path.write_text("\n".join([lines[0], *(line + "," for line in lines[1:])]) + "\n")
     check_scripts(ac.fit_mnl(wide(path), EVERY_TRANSFORM), tmp_path)
+
+
+def test_odd_corners_are_met(tmp_path: Path) -> None:
+    odd_corners().to_csv(tmp_path / "odd.csv", index=False)
+    for source in (tmp_path / "odd.csv", odd_corners()):
+        scripts = check_scripts(ac.fit_mnl(corners(source), ODD_CORNERS), tmp_path)
+    expected = namespace(scripts["biogeme"])["EXPECTED"]
+    assert {"B_BOXCOX_COST", "B_BOXCOX_COST_1", "B_BOXCOX_COST_1_2"} <= set(expected)
 
 
 def test_a_long_file_is_read_as_we_read_it(tmp_path: Path) -> None:

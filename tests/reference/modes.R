@@ -64,6 +64,8 @@ labels_of <- function(text) {
 
 one_of <- function(text, wanted) as.numeric(enc2utf8(text) %in% enc2utf8(wanted))
 
+between <- function(v, low, high) !is.na(v) & v >= low & v < high
+
 yes <- function(text) {
   one_of(tolower(trimws(labels_of(text))), c("1", "true", "yes", "y", "t")) == 1
 }

@@ -211,17 +211,18 @@ class _Maker:
             for term in encoding.terms
             for levels in _categories(term)
         }
-        codes = origin.source.alternatives
+        codes, alone = origin.source.alternatives, Names()
         self.alternatives = tuple(
-            Alternative(j, text, codes[text], self._alone(text), self.names.new("AV", said))
+            Alternative(
+                number=j,
+                text=text,
+                code=codes[text],
+                name=alone.new("ALT" if said[0].isdigit() else "", said),
+                available=self.names.new("AV", said),
+            )
             for j, (text, said) in enumerate(self.alt.items(), 1)
         )
         self.variables: dict[object, Variable] = {}
-
-    def _alone(self, text: str) -> str:
-        """An alternative's name where it stands by itself and must not begin with a digit."""
-        said = self.alt[text]
-        return f"ALT_{said}" if said[0].isdigit() else said
 
     # -- Names of coefficients --------------------------------------------------------------
 

@@ -57,11 +57,11 @@ def number(value: float) -> str:
 
 
 def r(value: object) -> str:
-    """An R literal of text, a number, a missing value, or a vector of these; ASCII throughout."""
+    """An R literal of text, a number, missing text, or a vector of these; ASCII throughout."""
     if isinstance(value, list | tuple):
         return f"c({', '.join(map(r, value))})" if value else "character(0)"
     if value is None:
-        return "NA"
+        return "NA_character_"
     if isinstance(value, bool):
         return "TRUE" if value else "FALSE"
     if isinstance(value, str):

@@ -99,6 +99,12 @@ def _listed(names: tuple[str, ...], say: Language) -> str:
     return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else "")
 
 
+def _plus(name: str, number: str, *, minus: bool = False) -> str:
+    """The sum or difference of a name and a number, with one sign between them."""
+    is_negative = number.startswith("-")
+    return f"{name} {'-' if is_negative != minus else '+'} {number.removeprefix('-')}"
+
+
 # -- Plain text -----------------------------------------------------------------------------
 
 
@@ -111,12 +117,12 @@ def _run(name: str, ends: tuple[str, ...]) -> str:
     low, high = ends
     run = f"max({name}, {low})" if low else name
     run = f"min({run}, {high})" if high else run
-    return f"({run} - {low})" if low else run
+    return f"({_plus(run, low, minus=True)})" if low else run
 
 
 def _plain_boxcox(name: str, numbers: tuple[str, ...]) -> str:
     exponent, shift = numbers
-    base = name if shift == "0" else f"({name} + {shift})"
+    base = name if shift == "0" else f"({_plus(name, shift)})"
     return f"({base}^{exponent} - 1) / {exponent}"
 
 
@@ -129,7 +135,7 @@ PLAIN = Language(
         "log1p": lambda name, _: f"log(1 + {name})",
         "sqrt": lambda name, _: f"sqrt({name})",
         "square": lambda name, _: f"{name}^2",
-        "shift": lambda name, numbers: name if numbers == ("0",) else f"{name} + {numbers[0]}",
+        "shift": lambda name, numbers: name if numbers == ("0",) else _plus(name, *numbers),
         "boxcox": _plain_boxcox,
         "class": _ends,
         "piece": _run,
@@ -188,12 +194,12 @@ def _tex_run(name: str, ends: tuple[str, ...]) -> str:
     low, high = ends
     run = rf"\max({name}, {low})" if low else name
     run = rf"\min({run}, {high})" if high else run
-    return f"({run} - {low})" if low else run
+    return f"({_plus(run, low, minus=True)})" if low else run
 
 
 def _tex_boxcox(name: str, numbers: tuple[str, ...]) -> str:
     exponent, shift = numbers
-    base = name if shift == "0" else f"({name} + {shift})"
+    base = name if shift == "0" else f"({_plus(name, shift)})"
     return rf"\frac{{{base}^{{{exponent}}} - 1}}{{{exponent}}}"
 
 
@@ -206,7 +212,7 @@ LATEX = Language(
         "log1p": lambda name, _: rf"\ln(1 + {name})",
         "sqrt": lambda name, _: rf"\sqrt{{{name}}}",
         "square": lambda name, _: f"{name}^2",
-        "shift": lambda name, numbers: name if numbers == ("0",) else f"{name} + {numbers[0]}",
+        "shift": lambda name, numbers: name if numbers == ("0",) else _plus(name, *numbers),
         "boxcox": _tex_boxcox,
         "class": _tex_ends,
         "piece": _tex_run,

@@ -15,6 +15,7 @@ from ardchoice.data.tables import MISSING
 from ardchoice.export.description import Alternative, Description, Form, Variable
 from ardchoice.export.quoting import number, one_line, python, r
 
+R_MARKED = {"utf-8": "UTF-8", "cp1252": "latin1"}
 WIDTH = 96
 """Of a line of a comment."""
 PYLOGIT_GIGABYTES = 4.0
@@ -150,9 +151,9 @@ def _r_comment(text: str) -> str:
 
 def _r_encoding(encoding: str) -> str:
     """The argument of read.table that says how the file is encoded."""
-    if encoding in ("utf-8", "cp1252"):
-        return f'encoding = "{"UTF-8" if encoding == "utf-8" else "latin1"}"'
-    return f'fileEncoding = "{"UTF-8-BOM" if encoding == "utf-8-sig" else "UTF-16"}"'
+    if encoding in R_MARKED:  # works whatever the encoding of the machine
+        return f"encoding = {r(R_MARKED[encoding])}"
+    return f"fileEncoding = {r('UTF-8-BOM' if encoding == 'utf-8-sig' else encoding.upper())}"
 
 
 def _pylogit_memory(model: Description) -> dict[str, Any]:
@@ -217,6 +218,12 @@ def _class(form: Form) -> str:
     return " & ".join(sides)
 
 
+def _r_class(form: Form) -> str:
+    low, high = form.numbers
+    ends = "-Inf" if low is None else number(low), "Inf" if high is None else number(high)
+    return f"between(v, {ends[0]}, {ends[1]})"
+
+
 def _piece(least: str, most: str, form: Form) -> str:
     low, high = form.numbers
     run = "v" if low is None else f"{most}(v, {number(low)})"
@@ -247,7 +254,7 @@ R_FORMS: Mapping[str, Callable[[Form], str]] = {
     "sqrt": _same("sqrt(v)"),
     "square": _same("v^2"),
     "boxcox": partial(_boxcox, ""),
-    "class": _class,
+    "class": _r_class,
     "piece": partial(_piece, "pmin", "pmax"),
     "levels": lambda form: f"one_of(v, {r(list(form.labels))})",
     "missing": _same("is.na(v)"),
