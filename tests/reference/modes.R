@@ -10,14 +10,14 @@
 # so they stand beside this script, in modes_choices.csv.
 #
 # To expect: log-likelihood -199.1284 (-291.1218 with equal shares),
-# 210 choices, 6 coefficients, errors robust:
+# 210 choices, 6 coefficients; standard errors in brackets, robust:
 #
-#   ASC_AIR            5.20744    (0.9788)  air: ASC
-#   ASC_AIR_HINC      0.013287  (0.009273)  air: ASC x hinc
-#   ASC_TRAIN          3.86904    (0.5175)  train: ASC
-#   ASC_BUS            3.16319    (0.5463)  bus: ASC
-#   B_GC            -0.0155015  (0.004948)  *: gc
-#   B_TTME          -0.0961248   (0.01506)  *: ttme
+#   ASC_AIR              5.20744    (0.9788)  air: ASC
+#   ASC_AIR_HINC        0.013287  (0.009273)  air: ASC x hinc
+#   ASC_TRAIN            3.86904    (0.5175)  train: ASC
+#   ASC_BUS              3.16319    (0.5463)  bus: ASC
+#   B_GC              -0.0155015  (0.004948)  *: gc
+#   B_TTME            -0.0961248   (0.01506)  *: ttme
 
 library(apollo)
 apollo_initialise()

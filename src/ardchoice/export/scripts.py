@@ -122,7 +122,7 @@ def write_script(model: Description, package: str, file: str, remarks: tuple[str
             availability={a.number: a.available for a in model.alternatives},
             weighted=source.weight is not None,
             title=file.rpartition(".")[0],
-            width=max(len(c.name) for c in model.coefficients) if model.coefficients else 1,
+            width=max(len("log-likelihood"), *(len(c.name) for c in model.coefficients)),
             forms=partial(_forms, is_r),
             utility=partial(_utility, model, is_r),
             **_pylogit_memory(model),
@@ -160,9 +160,10 @@ def _pylogit_memory(model: Description) -> dict[str, Any]:
     """PyLogit fills two dense matrices of long rows by situations for its standard errors."""
     rows = model.n_situations * len(model.alternatives)
     gigabytes = 2 * 8 * rows * model.n_situations / 1e9
+    said = f"  # PyLogit takes about {gigabytes:.1f} GB of memory for them"
     return {
         "standard_errors": gigabytes <= PYLOGIT_GIGABYTES,
-        "gigabytes": f"{gigabytes:.2g}" if gigabytes < 10 else f"{gigabytes:.0f}",
+        "gigabytes": said if gigabytes > 0.1 else "",
     }
 
 
