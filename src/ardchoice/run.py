@@ -198,10 +198,10 @@ class _Place:
         """
         before, ours = self._files(), [str(name) for name in self.last().get("files", ())]
         self._say(BEGUN, made_from, ours)
-        tell = Telling("report", listener)
-        for done, (name, job) in enumerate(jobs.items(), 1):
-            job(study, self.folder)
+        tell = Telling("report", listener, even=False)
+        for done, (name, job) in enumerate(jobs.items()):
             tell(done, len(jobs), name)
+            job(study, self.folder)
         # A file is never changed, only replaced by another.
         written = [name for name, which in self._files().items() if before.get(name) != which]
         for name in before:

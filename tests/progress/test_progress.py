@@ -115,11 +115,13 @@ def test_pace_is_a_matter_of_what_is_done_and_unknown_ends_have_none() -> None:
     tell(2, 5)
     tell(5, 5)
     tell(3, 0)
-    first, second, full, open_end = heard
+    Telling("report", heard.append, even=False, started=-1e6)(2, 5)
+    first, second, full, open_end, uneven = heard
     assert first.seconds_left is None
     assert second.seconds_left == pytest.approx(second.seconds * 3 / 2)
     assert full.seconds_left == 0
     assert open_end.seconds_left is None
+    assert uneven.seconds_left is None
 
 
 def test_only_the_published_schedule_knows_its_end() -> None:

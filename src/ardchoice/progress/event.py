@@ -36,7 +36,7 @@ class Event:
     seconds
         Since the phase began.
     seconds_left
-        Of the phase, at the pace so far; None where nothing can be said.
+        For the rest of what `of` counts, at the pace so far; None where nothing can be said.
     """
 
     phase: Phase
@@ -63,10 +63,13 @@ class Telling:
     phase
     listener
         None for nobody.
+    even
+        Whether pieces take about the same time each; without that there is no pace.
     """
 
     phase: Phase
     listener: Listener | None
+    even: bool = True
     started: float = field(default_factory=time.perf_counter)
 
     def __call__(self, done: int = 0, of: int = 0, text: str = "", **values: Value) -> None:
@@ -75,7 +78,7 @@ class Telling:
             return
         seconds = time.perf_counter() - self.started
         # Without a first piece there is no pace, without an end nothing that is left.
-        left = seconds * (of - done) / done if 0 < done <= of else None
+        left = seconds * (of - done) / done if self.even and 0 < done <= of else None
         self.listener(Event(self.phase, done, of, text, values, seconds, left))
 
 

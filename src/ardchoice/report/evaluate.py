@@ -79,17 +79,19 @@ def evaluate(
     """
     data = record.result.data
     folds = _possible(data, folds)
-    tell, pieces = Telling("evaluate", listener), 1 + folds + 2 * stability_pairs
+    Telling("evaluate", listener)(0, 0, "path")
     path = keep.stage("path", partial(_path, record, folds))
-    tell(1, pieces, "path")
     models = _models(record, compare or {})
     parts: list[_Fold] = []
+    tell = Telling("evaluate", listener)
     for rest, left_out in data.folds(folds, seed=record.seed) if folds else ():
+        tell(len(parts), folds, f"fold {len(parts) + 1} of {folds}")
         predict = partial(_fold, record, models, rest, left_out, search_in_folds)
         parts.append(_Fold(left_out, *keep.stage(f"fold-{len(parts)}", predict)))
-        tell(1 + len(parts), pieces, f"fold {len(parts)} of {folds}")
+        tell(len(parts), folds, f"fold {len(parts)} of {folds}")
     stable = None
     if stability_pairs:
+        tell = Telling("evaluate", listener)
         stable = stability(
             record.data,
             record.space,
@@ -98,7 +100,7 @@ def evaluate(
             structure=record.structure,
             solver=record.fit.solver,
             seed=record.seed,
-            progress=lambda i, n: tell(1 + folds + i, pieces, f"stability: half {i} of {n}"),
+            progress=lambda i, n: tell(i, n, f"stability: half {i} of {n}"),
             keep=keep,
         )
     return Evaluation(
