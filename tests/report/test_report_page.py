@@ -194,23 +194,46 @@ def test_what_is_hidden_becomes_visible() -> None:
     assert visible("\x1b[31m\ud800\u2066") == "\N{REPLACEMENT CHARACTER}[31m" + "\ufffd" * 2
 
 
-@pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
-def test_a_browser_shows_the_page_and_runs_no_foreign_script(tmp_path: Path) -> None:
-    study = hostile_study()
-    path = write_report(study, tmp_path / "report.html")
+def in_browser(path: Path) -> Page:
+    """The page after its scripts ran."""
     done = subprocess.run(
         [
             *("chromium", "--headless", "--no-sandbox", "--disable-gpu", "--disable-quic"),
             *("--no-first-run", "--disable-background-networking", "--disable-sync"),
-            *("--disable-component-update", f"--user-data-dir={tmp_path / 'profile'}"),
+            *("--disable-component-update", f"--user-data-dir={path.parent / 'profile'}"),
             *("--dump-dom", path.as_uri()),
         ],
         capture_output=True,
         timeout=120,
         check=True,
     )
-    shown = Page(done.stdout.decode("utf-8"))
+    return Page(done.stdout.decode("utf-8"))
+
+
+browser = pytest.mark.skipif(shutil.which("chromium") is None, reason="no browser here")
+
+
+@browser
+def test_a_browser_shows_the_page_and_runs_no_foreign_script(tmp_path: Path) -> None:
+    shown = in_browser(write_report(hostile_study(), tmp_path / "report.html"))
     # Our script ran: headers became buttons. No other did, and no picture was made of a name.
     assert "button" in shown.tags
     assert shown.tags.count("script") == 1
     assert "img" not in shown.tags
+
+
+@browser
+def test_tables_sort_by_number_with_missing_ones_last(page: str, tmp_path: Path) -> None:
+    click = (
+        "var b = document.querySelectorAll('#relevance th button')[4]; b.click(); b.click();"
+        "var t = document.querySelector('#relevance table').tBodies[0].rows;"
+        "document.title = Array.from(t).map(r => r.cells[4].textContent).join(' ');"
+    )
+    free = re.sub(r"<meta http-equiv[^>]*>", "", page)  # so that the test may click
+    path = tmp_path / "sorted.html"
+    path.write_text(free.replace("</body>", f"<script>{click}</script></body>"), encoding="utf-8")
+    read = in_browser(path)
+    title = "".join(read.text).strip().splitlines()[0].split()
+    evidence = plain_study().fit.table()["evidence"].to_numpy(float)
+    wanted = [show(float(v), "figures") for v in np.sort(evidence)]  # not a number comes last
+    assert title == wanted

@@ -9,6 +9,7 @@ import ardchoice as ac
 from ardchoice.report import summarise_study
 from ardchoice.report.summary import MOST_TIES
 from ardchoice.text import number, p_value
+from report.report_support import plain_study
 from selection.selection_support import made, usual
 
 WIDTH = 80
@@ -98,3 +99,22 @@ def test_notes_come_right_after_the_specification(
     assert places == sorted(places)
     assert places[-1] < text.index("Multinomial logit")
     assert max(map(len, text.splitlines())) <= WIDTH
+
+
+def test_a_study_prints_what_persons_left_out_and_money_say() -> None:
+    study = plain_study()
+    text = str(study)
+    assert max(map(len, text.splitlines())) <= WIDTH
+    assert study.evaluation is not None
+    frame = study.evaluation.comparisons
+    assert frame is not None
+    for name, loglik in zip(frame["model"], frame["held_out"], strict=True):
+        line = next(x for x in text.splitlines() if x.startswith(name) and f"{loglik:,.1f}" in x)
+        assert line.endswith("%")
+    worth = study.result.wtp("TT", "CO", by=[])
+    for alternative, estimate in zip(worth["alternative"], worth["estimate"], strict=True):
+        assert any(
+            x.startswith(f"TT of {alternative} ") and number(estimate, 3) in x.split()
+            for x in text.splitlines()
+        )
+    assert "left out, 3 folds" not in str(replace(study, evaluation=None))

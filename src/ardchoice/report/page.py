@@ -22,7 +22,7 @@ from ardchoice.report.sections import contents
 from ardchoice.report.sections.answer import answer
 from ardchoice.report.style import visible
 from ardchoice.report.utilities import MOST_EQUATIONS, spoken
-from ardchoice.text import number
+from ardchoice.text import brief, number
 
 DIGITS = 3
 """Significant figures of the equations; the table of estimates has more."""
@@ -103,6 +103,7 @@ def render(record: StudyRecord, *, command: str | None = None) -> str:
         pictures=_pictures(found, sections),
         record=record,
         number=lambda value: number(value, DIGITS).replace("-", "−"),
+        brief=lambda value: brief(value).replace("-", "−"),
         spoken=spoken,
         most_equations=MOST_EQUATIONS,
         infinity=float("inf"),

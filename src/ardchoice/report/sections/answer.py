@@ -9,10 +9,13 @@ import numpy as np
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.document import Note
 from ardchoice.report.findings import Findings, listed
-from ardchoice.report.sections.model import MODELS
+from ardchoice.report.sections.model import MODELS, VALID, conditional
 from ardchoice.report.utilities import Equation
+from ardchoice.space import Term
 from ardchoice.text import percent
 
+SHORT = 26
+"""Characters that are kept together."""
 SAFE = 0.8
 """Share of the halves in which a term that is safe comes back."""
 
@@ -108,6 +111,12 @@ def _tiles(found: Findings) -> list[Tile]:
     return tiles
 
 
+def _held(term: Term) -> str:
+    """A term that stays on one line, if it is short."""
+    text = str(term)
+    return text.replace(" ", "\N{NO-BREAK SPACE}") if len(text) <= SHORT else text
+
+
 def _minus(text: str) -> str:
     return text.replace("-", "−")
 
@@ -118,8 +127,8 @@ def _sure(found: Findings) -> list[Note]:
     notes = [*_converged(found), *_predicts(found), *_p_values(found), *_ties(found)]
     notes += _stable(found)
     notes += [n for n in sanity(record) if n.verdict != "plain" or n.title == "Signs"]
-    notes += [Note("look", "Of the selection", text) for text in record.specification.notes]
-    return notes + [Note("look", "Of the estimates", text) for text in record.notes]
+    notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
+    return notes + [Note("look", "A note on the estimates", text) for text in record.notes]
 
 
 def _converged(found: Findings) -> list[Note]:
@@ -151,14 +160,7 @@ def _predicts(found: Findings) -> list[Note]:
 
 
 def _p_values(found: Findings) -> list[Note]:
-    if found.record.honest:
-        text = "Terms were selected on one half of the persons and estimated on the other."
-        return [Note("good", "p-values are valid", text)]
-    text = (
-        "The same choices selected the terms, so standard errors and p-values are conditional on "
-        "the selection and too small. honest=True selects and estimates on different persons."
-    )
-    return [Note("look", "p-values are conditional on the selection", text)]
+    return [Note("good", "p-values are valid", VALID) if found.record.honest else conditional()]
 
 
 def _ties(found: Findings) -> list[Note]:
@@ -174,8 +176,8 @@ def _ties(found: Findings) -> list[Note]:
                 f"No other specification is within 2 {specification.measure}.",
             )
         ]
-    unsure = dict.fromkeys(str(t) for rival in ties for t in rival.out)
-    more = dict.fromkeys(str(t) for rival in ties if not rival.out for t in rival.into)
+    unsure = dict.fromkeys(_held(t) for rival in ties for t in rival.out)
+    more = dict.fromkeys(_held(t) for rival in ties if not rival.out for t in rival.into)
     pieces = []
     if unsure:
         pieces.append(f"{listed(list(unsure), 4)} could leave or take another form")

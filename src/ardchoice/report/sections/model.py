@@ -11,11 +11,14 @@ from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.document import FIGURES, P_VALUE, Cell, Figure, Note, Section, Table, Text
 from ardchoice.report.evaluate import CONSTANTS, EQUAL, FOUND, LINEAR
 from ardchoice.report.findings import Findings
-from ardchoice.report.summary import CONDITIONAL, VALID
 from ardchoice.text import percent
 
 MOST_ROWS = 60
 
+VALID = (
+    "Terms were selected on one half of the persons and estimated on the other, who had no part in "
+    "the selection."
+)
 MODELS = {
     FOUND: "the one found",
     CONSTANTS: "constants only",
@@ -35,13 +38,24 @@ def estimates(found: Findings) -> Section:
     result, other = record.result, record.selection_result
     parts: list[Text | Note | Table] = []
     if other is None:
-        parts.append(Note("look", "p-values are conditional on the selection", CONDITIONAL))
+        parts.append(conditional())
         parts.append(_one(result))
     else:
-        parts.append(Note("good", "Selected and estimated on different persons", VALID))
+        parts.append(Note("good", "p-values are valid", VALID))
         parts.append(_both(other, result))
-    parts += [Note("look", "Of the estimates", note) for note in record.notes]
+    parts += [Note("look", "A note on the estimates", note) for note in record.notes]
     return Section("estimates", "Estimates", [*parts])
+
+
+def conditional() -> Note:
+    """What must be known of p-values when the same persons selected and estimated."""
+    return Note(
+        "look",
+        "p-values are conditional on the selection",
+        "The same choices selected the terms, so standard errors and p-values are conditional on "
+        "that selection and too small. To select on one half of the persons and estimate on the "
+        "other: honest = true in study.toml, honest=True in Python.",
+    )
 
 
 def _one(result: MnlResult) -> Table:
@@ -127,7 +141,7 @@ def held_out(found: Findings) -> Section:
     evaluation, record = found.evaluation, found.record
     frame = evaluation.comparisons
     if frame is None or not evaluation.folds:
-        text = "Not worked out: evaluate(study, folds=5) leaves persons out by turns."
+        text = "Not worked out: folds = 5 under [output] of study.toml leaves persons out by turns."
         return Section("heldout", "Prediction of persons left out", [Text(text)])
     unit = "persons" if record.data.person is not None else "choices"
     n = float(record.result.data.weights.sum())
@@ -173,7 +187,8 @@ def _knows(found: Findings, unit: str) -> str:
         return f"No one of these {unit} had a part in the selection; estimates are of the others."
     return (
         f"Coefficients were estimated without the {unit} left out; the terms were selected with "
-        "them, so the model found looks a little too good. search_in_folds repeats the selection."
+        "them, so the model found looks a little too good. search_in_folds = true repeats the "
+        "selection in every fold."
     )
 
 

@@ -172,8 +172,8 @@ def stability(found: Findings) -> Section:
     title = "Stability"
     if frame is None:
         text = (
-            "Not run. stability_pairs repeats the selection on halves of the persons and counts "
-            "how often each term comes back."
+            "Not run. stability_pairs = 10 under [output] of study.toml repeats the selection on "
+            "twenty halves of the persons and counts how often each term comes back."
         )
         return Section("stability", title, [Text(text)])
     kept = {str(t) for t in found.record.specification.terms}

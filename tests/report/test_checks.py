@@ -1,0 +1,121 @@
+"""Verdicts: what is wrong is said to be, what is right is not; and what counts as money."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ardchoice as ac
+from ardchoice.report.checks import convergence, sanity, sign_checks
+from ardchoice.report.document import Note
+from ardchoice.report.worth import cost_attribute, demand, is_time, worth
+from report.report_support import plain_study
+from selection.selection_support import made, read, table, usual
+
+
+def titles(notes: list[Note]) -> dict[str, str]:
+    return {note.title: note.verdict for note in notes}
+
+
+def with_model(study: ac.Study, spec: str, **options: object) -> ac.Study:
+    result = ac.fit_mnl(study.data, spec, **options)  # type: ignore[arg-type]
+    return replace(study, specification=result.specification, result=result)
+
+
+def test_all_is_well_where_it_is() -> None:
+    found = titles([*convergence(plain_study()), *sanity(plain_study())])
+    assert found["Relevance converged"] == found["Estimation converged"] == "good"
+    assert found["Signs as expected"] == found["Shares are met"] == "good"
+    assert "bad" not in found.values()
+
+
+def test_a_wrong_sign_is_found_in_its_segment() -> None:
+    def strange(frame: pd.DataFrame) -> dict[str, object]:
+        good = np.where(frame["G"] == "u", 2.0, -2.0)
+        return {"A": good * frame["A_TT"] - frame["A_CO"]}
+
+    data = made(900, 5, strange)  # type: ignore[arg-type]
+    study = replace(plain_study(), data=data)
+    wrong = with_model(study, "A: ASC + TT + TT x G + CO\nB: ASC")
+    checks = {(c.alternative, c.attribute): c for c in sign_checks(wrong)}
+    assert checks["A", "TT"].wrong == ("G u",)
+    assert checks["A", "TT"].segments == 2
+    assert checks["A", "CO"].wrong == ()
+    assert titles(sanity(wrong))["Signs not as expected"] == "bad"
+
+
+def test_shares_are_not_met_without_constants() -> None:
+    assert titles(sanity(with_model(plain_study(), "*: TT")))["Shares are not met"] == "look"
+
+
+def test_estimates_without_bounds_and_twins_are_named() -> None:
+    frame = table(300, 1, usual)
+    frame["G"] = np.where((frame["PICK"] == "A") & (frame.index % 7 == 0), "only", "rest")
+    frame["B_CO"] = frame["B_TT"] + 0.001 * frame["C_CO"]
+    data = read(frame, covariates={"G": ac.Categorical(reference="rest")})
+    study = replace(plain_study(), data=data)
+    spec = "A: ASC + ASC x G\nB: ASC + TT + CO"
+    found = titles(sanity(with_model(study, spec, separation="allow")))
+    assert found["Estimates without bounds"] == "bad"
+    assert found["Some estimates are near-twins"] == "look"
+
+
+def test_what_did_not_converge_is_said_so() -> None:
+    study = plain_study()
+    broken = replace(
+        study,
+        fit=replace(study.fit, converged=False, moving=study.fit.terms[:2]),
+        result=replace(study.result, converged=False, decrement=3.5),
+    )
+    notes = convergence(broken)
+    assert {n.verdict for n in notes} == {"bad"}
+    assert str(study.fit.terms[1]) in notes[0].text
+    assert "3.5" in notes[1].text
+
+
+@pytest.mark.parametrize("name", ["CO", "cost", "TRAVEL_COST", "fare", "Ticket price", "tc", "gc"])
+def test_what_is_called_like_a_cost_is_money(name: str) -> None:
+    frame = table(200, 1, usual)
+    data = read(frame, attributes={name: "{alt}_CO", "quality": "{alt}_TT"})
+    result = ac.fit_mnl(data, ac.Specification((ac.Term((), name), ac.Term((), "quality"))))
+    study = replace(plain_study(), data=data, result=result, structure=None)
+    assert cost_attribute(study)[0] == name
+    found = worth(study).frame
+    assert found is not None
+    assert list(found["attribute"]) == ["quality"]
+
+
+@pytest.mark.parametrize("name", ["income", "comfort", "seats", "recommended", "TT"])
+def test_other_things_are_not(name: str) -> None:
+    data = read(table(200, 1, usual), attributes={name: "{alt}_CO"})
+    result = ac.fit_mnl(data, ac.Specification((ac.Term((), name),)))
+    study = replace(plain_study(), data=data, result=result)
+    cost, why = cost_attribute(study)
+    assert cost is None
+    assert "called like a cost" in why
+    assert worth(study).frame is None
+
+
+def test_times_are_known_by_their_names() -> None:
+    assert all(map(is_time, ["TT", "travel time", "HE", "headway", "wait_time", "IVTT", "ttme"]))
+    assert not any(map(is_time, ["CO", "seats", "quality", "hinc"]))
+
+
+def test_worth_has_everybody_first_and_then_segments() -> None:
+    study = with_model(plain_study(), "A: ASC + TT + TT x G + CO\nB: ASC + TT + CO\nC: TT")
+    found = worth(study).frame
+    assert found is not None
+    assert list(zip(found["alternative"], found["segment"], strict=True)) == [
+        *(("A", "all"), ("A", "G=u"), ("A", "G=v"), ("B", "all"))
+    ]
+    everybody = study.result.wtp("TT", "CO", by=[])
+    assert found["estimate"].iloc[0] == everybody["estimate"].iloc[0]
+
+
+def test_attributes_in_classes_have_no_elasticity_and_no_price() -> None:
+    study = with_model(plain_study(), "A: ASC + segments(TT, 3)\nB: ASC + segments(CO, 2)")
+    assert demand(study) == (None, {})
+    assert worth(study).cost is None
