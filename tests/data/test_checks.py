@@ -110,7 +110,7 @@ def test_missing_attribute() -> None:
 
 
 def test_infinite_attribute() -> None:
-    for value in (np.inf, -np.inf):
+    for value in (np.inf, -np.inf, 1e300, -1e308):
         table = changed("CAR_TT", [4], value)
         problem = the_error("infinite-attribute", lambda t=table: read_table(t))
         says(problem, "TT of CAR", "'CAR_TT'", "is infinite", "1 row (4)", "drop_invalid=True")
@@ -193,7 +193,7 @@ def test_a_missing_category(column: str) -> None:
     assert problem.rows == (1, 2)
 
 
-@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize("value", [None, np.nan, np.inf, -np.inf, 1e300, -1e308])
 def test_a_missing_or_infinite_number(value: object) -> None:
     problem = the_error("missing-covariate", lambda: read_table(changed("INCOME", [1], value)))
     says(problem, "INCOME (column 'INCOME') is missing or infinite", "1 row (1)")

@@ -396,3 +396,8 @@ def test_what_is_no_table_is_refused(thing: object) -> None:
     else:
         message = the_refusal(lambda: read_table(thing))
     says(message, "path", "data frame", type(thing).__name__)
+
+
+def test_whole_numbers_with_hundreds_of_digits_are_infinite(tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_text("a,b\n1,2\n" + "9" * 400 + ",3\n-" + "9" * 400 + ",4\n")
+    assert open_table(tmp_path / "t.csv").column("a").values.tolist() == [1, np.inf, -np.inf]

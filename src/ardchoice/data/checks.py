@@ -21,6 +21,10 @@ MOST_CODES = 60
 SCALE_RATIO = 1e6
 """Attributes whose spreads differ by more than this invite rounding trouble and odd units."""
 
+LARGEST = 1e100
+"""Larger numbers are as good as infinite: sums of their squares would be."""
+BEYOND = f" (as is all beyond {LARGEST:g})"
+
 AVAILABILITY = ""
 """Stands for the name of an attribute where `Draft.columns` tells the columns of availability."""
 LEAVE_OUT = "Mend these rows or leave them out (drop_invalid=True does so)."
@@ -194,10 +198,11 @@ def _attribute_problems(draft: Draft) -> Iterator[Problem]:
                     "with availability=."
                 )
                 yield _problem(draft, "missing-attribute", bad, what, do)
-            bad = available & np.isinf(values)
+            bad = available & (np.abs(values) > LARGEST)
             if bad.any():
-                yield _problem(draft, "infinite-attribute", bad, f"{where} is infinite", LEAVE_OUT)
-            usable = available & np.isfinite(values)
+                what = f"{where} is infinite{BEYOND}"
+                yield _problem(draft, "infinite-attribute", bad, what, LEAVE_OUT)
+            usable = available & (np.abs(values) <= LARGEST)
             if _is_constant(values[usable]):
                 yield _warning(
                     "constant-attribute",
@@ -261,9 +266,9 @@ def _covariate_problems(draft: Draft) -> Iterator[Problem]:
                     "its own could not be estimated. Leave it out of the levels or merge it.",
                 )
             continue
-        bad = ~np.isfinite(values)
+        bad = ~(np.abs(values) <= LARGEST)
         if bad.any():
-            what = f"{where} is missing or infinite"
+            what = f"{where} is missing or infinite{BEYOND}"
             yield _problem(draft, "missing-covariate", bad, what, LEAVE_OUT)
         if _is_constant(values[~bad]):
             yield _warning(
@@ -286,9 +291,9 @@ def _weight_problems(draft: Draft) -> Iterator[Problem]:
     if draft.weight is None:
         return
     column = draft.roles.get("weight", "weight")
-    bad = ~np.isfinite(draft.weight)
+    bad = ~(np.abs(draft.weight) <= LARGEST)
     if bad.any():
-        what = f"The weight (column {column!r}) is missing or infinite"
+        what = f"The weight (column {column!r}) is missing or infinite{BEYOND}"
         yield _problem(draft, "missing-weight", bad, what, LEAVE_OUT)
     negative = draft.weight < 0
     if negative.any():
@@ -316,7 +321,7 @@ def _scale_problems(draft: Draft) -> Iterator[Problem]:
     for attribute in draft.attributes.values():
         if attribute.levels is None:
             values = attribute.values[draft.available[list(attribute.alternatives)]]
-            values = values[np.isfinite(values)]
+            values = values[np.abs(values) <= LARGEST]
             if len(values) and values.std() > 0:
                 spreads[attribute.name] = float(values.std())
     if len(spreads) < 2:

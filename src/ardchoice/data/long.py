@@ -38,7 +38,7 @@ from ardchoice.data.recode import (
     recode,
 )
 from ardchoice.data.source import Source
-from ardchoice.data.tables import Series, Table, open_table
+from ardchoice.data.tables import EXACT, Series, Table, open_table
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
 
@@ -256,7 +256,9 @@ def _layout(
 
 def _whole(ids: npt.NDArray[Any]) -> npt.NDArray[Any]:
     """Ids as they stood in the table: whole numbers read as floats are whole again."""
-    if ids.dtype.kind == "f" and len(ids) and (ids % 1 == 0).all():
+    if ids.dtype.kind != "f" or not len(ids) or not np.abs(ids).max() < EXACT:
+        return ids
+    if (ids % 1 == 0).all():
         return ids.astype(np.int64)
     return ids
 

@@ -112,7 +112,14 @@ class Table:
             return Series(name, values)
         if kind.is_integer() and max(map(abs, present)) > EXACT:
             return Series(name, values)
-        return Series(name, np.array([np.nan if v is None else float(v) for v in values]))
+        return Series(name, np.array([np.nan if v is None else _float(v) for v in values]))
+
+
+def _float(value: Any) -> float:
+    try:
+        return float(value)
+    except OverflowError:  # a whole number with hundreds of digits
+        return np.inf if value > 0 else -np.inf
 
 
 def _objects(values: list[object]) -> npt.NDArray[Any]:
