@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import io
+import hashlib
 import zipfile
 import zlib
 from collections.abc import Mapping
-from typing import Any
+from pathlib import Path
+from typing import IO, Any
 
 import numpy as np
 import numpy.typing as npt
@@ -25,22 +26,30 @@ _BROKEN = (
 )
 
 
-def arrays_to_bytes(arrays: Arrays) -> bytes:
-    """An .npz file, the same for the same arrays."""
-    out = io.BytesIO()
-    with zipfile.ZipFile(out, "w") as archive:
+def write_arrays(where: Path | IO[bytes], arrays: Arrays) -> None:
+    """An .npz file, the same for the same arrays, written some of it at a time."""
+    with zipfile.ZipFile(where, "w") as archive:
         for key, array in arrays.items():
             member = zipfile.ZipInfo(f"{key}.npy")
             member.compress_type = zipfile.ZIP_DEFLATED
             with archive.open(member, "w", force_zip64=True) as file:
                 np.lib.format.write_array(file, array, allow_pickle=False)
-    return out.getvalue()
 
 
-def arrays_from_bytes(content: bytes) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(where: Path | IO[bytes]) -> dict[str, npt.NDArray[Any]]:
     """The arrays of an .npz file; ValueError where it is none, or holds pickled objects."""
     try:
-        with np.load(io.BytesIO(content), allow_pickle=False) as archive:
+        with np.load(where, allow_pickle=False) as archive:
             return {key: np.asarray(archive[key]) for key in archive.files}
     except (AttributeError, TypeError, *_BROKEN) as error:
         raise ValueError(str(error) or type(error).__name__) from error
+
+
+def digest_of(arrays: Arrays) -> str:
+    """SHA-256 of what is in arrays, as hexadecimal text; row by row, since they may be large."""
+    digest = hashlib.sha256()
+    for key, array in arrays.items():
+        digest.update(f"{key} {array.dtype.str} {array.shape}\n".encode())
+        for row in np.atleast_2d(array):
+            digest.update(row.tobytes())
+    return digest.hexdigest()

@@ -8,6 +8,7 @@ it was made from: with other data, settings or another version nothing is taken 
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import re
 import time
@@ -21,14 +22,15 @@ from pydantic import ValidationError
 
 from ardchoice.errors import ArdchoiceError
 from ardchoice.files import cannot_write, sweep, write
-from ardchoice.saved.arrays import arrays_from_bytes, arrays_to_bytes
+from ardchoice.saved.arrays import read_arrays, write_arrays
 from ardchoice.saved.pieces import piece, whole
 from ardchoice.saved.plain import plain, to_json
 from ardchoice.saved.shelf import Shelf
+from ardchoice.text import shorten
 
 FINGERPRINT = "fingerprint.json"
 STAGE, JOURNAL = ".stage", ".journal"
-MOST_CHANGES = 8
+MOST_CHANGES, MOST_TEXT = 8, 60
 _CONTENT = "content"
 _DIGEST = 64
 _SHORT = 16
@@ -88,7 +90,9 @@ class Checkpoint:
         content = {"seconds": seconds, "value": piece(value, shelf)}
         text = json.dumps(plain(content)).encode()
         arrays = {_CONTENT: np.frombuffer(text, dtype=np.uint8), **shelf.arrays}
-        raw = arrays_to_bytes(arrays)
+        out = io.BytesIO()
+        write_arrays(out, arrays)
+        raw = out.getvalue()
         write(self._path(name, STAGE), hashlib.sha256(raw).hexdigest().encode() + b"\n" + raw)
 
     def get(self, name: str, *around: object) -> tuple[Any, float] | None:
@@ -101,7 +105,7 @@ class Checkpoint:
         if signed[: _DIGEST + 1] != hashlib.sha256(raw).hexdigest().encode() + b"\n":
             return None
         try:
-            arrays = arrays_from_bytes(raw)
+            arrays = read_arrays(io.BytesIO(raw))
             content = json.loads(arrays.pop(_CONTENT).tobytes())
             value = whole(content["value"], Shelf(known=around, arrays=arrays))
             return value, float(content["seconds"])
@@ -200,7 +204,8 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if was == is_now:
             continue
         checksums = _CHECKSUM.fullmatch(str(was)) and _CHECKSUM.fullmatch(str(is_now))
-        out.append(f"{key} has changed" if checksums else f"{key} was {was!r} and is {is_now!r}")
+        shown = [shorten(repr(value), MOST_TEXT) for value in (was, is_now)]
+        out.append(f"{key} has changed" if checksums else f"{key} was {shown[0]} and is {shown[1]}")
     return out
 
 

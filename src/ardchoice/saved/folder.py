@@ -1,8 +1,8 @@
 """A study in a folder: `study.json` and plain arrays, checked when loaded, written whole or not.
 
 `study.json` names the array file and its checksum, and is put in place last, in one move: whoever
-looks sees the study from before or the new one. The name of an array file has its checksum in it,
-so that a new one never takes the place of one that is still pointed to.
+looks sees the study from before or the new one. The name of an array file is told by what is in it,
+so that others never take the place of arrays that are still pointed to.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from contextlib import suppress
 from dataclasses import dataclass
 from importlib.metadata import version
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy.typing as npt
 from pydantic import ValidationError
 
 from ardchoice.errors import ArdchoiceError, SpecificationError, first_few
-from ardchoice.files import sweep, write
+from ardchoice.files import beside, checksum, sweep, write
 from ardchoice.record import StudyRecord
-from ardchoice.saved.arrays import arrays_from_bytes, arrays_to_bytes
+from ardchoice.saved.arrays import digest_of, read_arrays, write_arrays
 from ardchoice.saved.plain import to_json
 from ardchoice.saved.shelf import Shelf
 from ardchoice.saved.study import SavedRecord
@@ -36,6 +36,7 @@ INDEX = "study.json"
 INSIDE = "study"
 """Where `ardchoice run` puts a study in its folder."""
 MOST_PROBLEMS = 5
+T = TypeVar("T")
 _UNSIGNED = "0" * 64
 _ARRAYS = re.compile(r"arrays-[0-9a-f]{16}\.npz")
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
@@ -64,10 +65,9 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
         raise ArdchoiceError(f"A study is saved to a folder, and '{folder}' is a file.")
     study = SavedRecord.of(record, shelf)
     # 1 · Arrays, under a name that nothing else has.
-    arrays = arrays_to_bytes(shelf.arrays)
-    digest = hashlib.sha256(arrays).hexdigest()
-    name = f"arrays-{digest[:16]}.npz"
-    write(folder / name, arrays)
+    name = f"arrays-{digest_of(shelf.arrays)[:16]}.npz"
+    with beside(folder / name) as new:
+        write_arrays(new, shelf.arrays)
     # 2 · The index: from now on it is this study.
     content = {
         "format": FORMAT,
@@ -75,7 +75,7 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
         "checksum": _UNSIGNED,
         "version": version("ardchoice"),
         "settings": _settings(record),
-        "files": {name: digest},
+        "files": {name: checksum(folder / name)},
         "study": study,
     }
     write(folder / INDEX, _signed(to_json(content)))
@@ -141,7 +141,7 @@ class _Place:
 
     def content(self) -> dict[str, Any]:
         """Of the index, as this version writes it."""
-        raw = self._read(INDEX)
+        raw = self._try(INDEX, Path.read_bytes)
         try:
             content: dict[str, Any] = json.loads(raw)
         except (ValueError, RecursionError) as error:
@@ -172,19 +172,18 @@ class _Place:
         for name, digest in content["files"].items():
             if not _ARRAYS.fullmatch(name):
                 raise self.not_a_study(f"it names a file {name!r}")
-            raw = self._read(name)
-            if hashlib.sha256(raw).hexdigest() != digest:
+            if self._try(name, checksum) != digest:
                 raise self._damaged(name, f"its checksum is not the one in {INDEX}")
             try:
-                out |= arrays_from_bytes(raw)
+                out |= read_arrays(self.folder / name)
             except ValueError as error:
                 raise self._damaged(name, f"its arrays cannot be read ({error})") from None
         return out
 
-    def _read(self, name: str) -> bytes:
+    def _try(self, name: str, read: Callable[[Path], T]) -> T:
         path = self.folder / name
         try:
-            return path.read_bytes()
+            return read(path)
         except FileNotFoundError:
             raise self._damaged(name, "it is missing") from None
         except OSError as error:
