@@ -80,6 +80,14 @@ def test_r_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -
     assert all(c.isprintable() or c == "\n" for c in text)
 
 
+def test_a_script_of_an_odd_name_is_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -> None:
+    script = ac.export(result, "xlogit", tmp_path / "it's; touch canary\n\"é.py")
+    assert len(namespace(script)["prepare"]()) == len(result.data)
+    text = ac.export(result, "apollo", tmp_path / "\nquit()é.R").read_text(encoding="utf-8")
+    assert text.isascii()
+    assert not re.search(r"^quit", text, re.MULTILINE)
+
+
 def test_tables_beside_a_script_hold_names_of_ours_and_numbers(
     result: ac.MnlResult, tmp_path: Path
 ) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import version
+from shlex import quote
 from textwrap import wrap
 from typing import Any
 
@@ -105,7 +106,7 @@ def write_script(model: Description, package: str, file: str, remarks: tuple[str
         .render(
             package=about.title,
             version=version("ardchoice"),
-            run=[about.install, about.run.format(file=one_line(file))],
+            run=[about.install, about.run.format(file=quote(file))],
             notes=notes,
             remarks=[line for text in remarks for line in wrap(one_line(text), WIDTH)],
             cov=ERRORS[model.cov],
