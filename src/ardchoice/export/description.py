@@ -187,12 +187,13 @@ def describe(result: MnlResult, script: Path) -> Description:
         variables=tuple(maker.variables.values()),
         coefficients=tuple(Coefficient(n, t, f, float(b), float(s)) for n, t, f, b, s in rows),
         origin=origin,
-        loglik=result.loglik,
-        null_loglik=result.null_loglik,
+        # Numbers stand in scripts as they are, so they are made sure to be numbers.
+        loglik=float(result.loglik),
+        null_loglik=float(result.null_loglik),
         cov=result.default_cov,
-        n_situations=result.n_situations,
-        n_persons=result.n_persons,
-        converged=result.converged,
+        n_situations=int(result.n_situations),
+        n_persons=None if result.n_persons is None else int(result.n_persons),
+        converged=bool(result.converged),
     )
 
 
