@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path as FilePath
@@ -47,13 +48,42 @@ class Study(StudyRecord):
             self.fit, rule=rule, structure=self.structure, folds=folds, seed=self.seed
         )
 
+    def evaluated(
+        self,
+        *,
+        folds: int = 5,
+        search_in_folds: bool = False,
+        stability_pairs: int = 0,
+        compare: Mapping[str, Specification | str] | None = None,
+    ) -> Study:
+        """The same study with what takes passes of its own: prediction of persons left out, path.
+
+        Parameters
+        ----------
+        folds
+            Of persons; 0 for no held-out figures.
+        search_in_folds
+            Repeat relevance and selection in every fold, not only the estimation.
+        stability_pairs
+            How often persons are divided in two to see what is selected again.
+        compare
+            Name -> specification to be set beside the one found.
+        """
+        found = evaluate(
+            self,
+            folds=folds,
+            search_in_folds=search_in_folds,
+            stability_pairs=stability_pairs,
+            compare=compare,
+        )
+        return replace(self, evaluation=found)
+
     def report(self, path: str | FilePath) -> FilePath:
         """Write the study as one HTML page that needs nothing else; returns where.
 
-        What has not been evaluated yet is: persons left out in five folds, the path.
+        What has not been evaluated yet is, as `evaluated()` does.
         """
-        told = self if self.evaluation is not None else replace(self, evaluation=evaluate(self))
-        return write_report(told, path)
+        return write_report(self if self.evaluation is not None else self.evaluated(), path)
 
     def summary(self) -> str:
         """The specification, its estimates and what to know of them, in 80 columns."""

@@ -16,6 +16,8 @@ TWINS = 0.95
 SHARES = 0.005
 """Difference of shares that deserves a look."""
 WEAK = 1.96
+NOTHING = 1e-6
+"""Log-likelihood that is not worth a number."""
 
 
 @dataclass(frozen=True)
@@ -68,18 +70,20 @@ def convergence(record: StudyRecord) -> list[Note]:
     moving = ""
     if fit.moving:
         moving = f" Still moving: {', '.join(map(str, fit.moving[:5]))}."
-    passes = f"{fit.solver.name}, {fit.passes:.0f} passes over the data, {fit.seconds:.1f} s"
+    passes = f"{fit.solver.name} made {fit.passes:.0f} passes over the data in {fit.seconds:.1f} s"
+    why = f"{passes} and stopped: {fit.reason}."
     relevance = (
-        Note("good", "Relevance converged", f"{fit.reason}; {passes}.")
+        Note("good", "Relevance converged", why)
         if fit.converged
-        else Note("bad", "Relevance did not converge", f"{fit.reason}; {passes}.{moving}")
+        else Note("bad", "Relevance did not converge", f"{why}{moving}")
     )
+    left = "nothing" if result.decrement < NOTHING else f"at most {number(result.decrement, 2)}"
     estimation = (
         Note(
             "good",
             "Estimation converged",
-            f"{result.iterations} Newton steps; at most {number(result.decrement, 2)} of "
-            "log-likelihood is left to be gained.",
+            f"{result.iterations} Newton steps, after which {left} of log-likelihood is left to be "
+            "gained.",
         )
         if result.converged
         else Note(

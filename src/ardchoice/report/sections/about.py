@@ -8,7 +8,7 @@ from importlib.metadata import version
 
 import numpy as np
 
-from ardchoice.data import Attribute, ChoiceData
+from ardchoice.data import ChoiceData
 from ardchoice.design.encoding import available_values
 from ardchoice.logit.block import Floats
 from ardchoice.report.document import FIGURES, Cell, Note, Section, Table, Text, Verbatim
@@ -74,22 +74,24 @@ def _alternatives(data: ChoiceData) -> Table:
 def _attributes(data: ChoiceData) -> Table:
     rows: list[list[Cell]] = []
     for attribute in data.attributes.values():
-        if attribute.levels is not None:
-            where = _where(data, attribute)
-            rows.append([attribute.name, where, *[None] * 4, _levels(attribute.levels)])
-            continue
-        if len(attribute.alternatives) > MOST_PLACES:
-            values = available_values(data, attribute, attribute.alternatives)
-            rows.append([attribute.name, _where(data, attribute), *_spread(values), ""])
-            continue
-        for j in attribute.alternatives:
-            values = available_values(data, attribute, (j,))
-            rows.append([attribute.name, data.alternatives[j], *_spread(values), ""])
+        places: list[tuple[int, ...]] = [(j,) for j in attribute.alternatives]
+        if attribute.levels is not None or len(places) > MOST_PLACES:
+            places = [attribute.alternatives]
+        for place in places:
+            where = _where(data, place)
+            if attribute.levels is not None:
+                rows.append([attribute.name, where, *[None] * 4, _levels(attribute.levels)])
+            else:
+                spread = _spread(available_values(data, attribute, place))
+                rows.append([attribute.name, where, *spread, ""])
+    head = ["attribute", "alternative", "least", "mean", "most", "spread", "levels"]
+    if not any(row[-1] for row in rows):
+        head, rows = head[:-1], [row[:-1] for row in rows]
     return Table(
         "attributes",
         "Attributes, where available",
-        ["attribute", "alternative", "least", "mean", "most", "spread", "levels"],
-        ["", "", FIGURES, FIGURES, FIGURES, FIGURES, ""],
+        head,
+        ["", "", FIGURES, FIGURES, FIGURES, FIGURES, ""][: len(head)],
         rows,
         shown=MOST_ROWS,
     )
@@ -100,10 +102,10 @@ def _spread(values: Floats) -> list[Cell]:
     return [float(f(some)) for f in (np.min, np.mean, np.max, np.std)]
 
 
-def _where(data: ChoiceData, attribute: Attribute) -> str:
-    if len(attribute.alternatives) == len(data.alternatives):
+def _where(data: ChoiceData, place: tuple[int, ...]) -> str:
+    if len(place) == len(data.alternatives):
         return "all"
-    names = [data.alternatives[j] for j in attribute.alternatives]
+    names = [data.alternatives[j] for j in place]
     return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
 
 

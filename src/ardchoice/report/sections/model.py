@@ -222,7 +222,7 @@ def checks(found: Findings) -> Section:
     parts: list[Note | Table | Text] = [*convergence(found.record), *sanity(found.record)]
     if found.signs:
         parts.append(_signs(found))
-    return Section("checks", "Signs and sanity", [*parts])
+    return Section("checks", "Convergence, signs and sanity", [*parts])
 
 
 def _signs(found: Findings) -> Table:
