@@ -29,6 +29,7 @@ from ardchoice.saved import Checkpoint, save_record
 from ardchoice.saved.checkpoint import changed, clear, differences
 from ardchoice.saved.plain import to_json
 from ardchoice.settings import StudySettings
+from ardchoice.settings.check import agree
 from ardchoice.study import Study, load, specify, study_of
 
 RUN = "run.json"
@@ -86,14 +87,15 @@ def run_study(
     made_from = fingerprint(settings, base)
     if place.is_done(made_from, resume=resume, force=force):
         return load(place.folder / STUDY)
-    keep = Checkpoint(place.folder / CHECKPOINTS, made_from)
-    # 1 · From the table to an estimated specification.
+    # 1 · From the table to an estimated specification; nothing is written before all agrees.
     tell = Telling("read", listener)
     data = settings.read_choices(base)
+    space = agree(settings, data)
     tell(1, 1, f"{len(data):,} choice situations")
+    keep = Checkpoint(place.folder / CHECKPOINTS, made_from)
     study = specify(
         data,
-        settings.make_space(data),
+        space,
         structure=settings.make_structure(),
         rule=settings.make_rule(),
         solver=settings.make_solver(),

@@ -11,9 +11,10 @@ import ardchoice as ac
 from ardchoice.cli.ending import Code
 from ardchoice.cli.places import command_line, new_folder
 from ardchoice.cli.voice import Voice, say
-from ardchoice.progress import listening
+from ardchoice.progress import Kind, listening
 from ardchoice.run import REPORT, run_study
 from ardchoice.settings import read_settings
+from ardchoice.settings.check import telling_lines
 
 
 @click.command()
@@ -52,7 +53,8 @@ def run(
     folder = base / settings.output.folder if out is None else out
     again = ["run", study, *(["--out", out] if out else [])]
     voice.resume = command_line(*again, "--resume")
-    with listening("json" if as_json else "quiet" if quiet else "auto") as listener:
+    kind: Kind = "json" if as_json else "quiet" if quiet else "auto"
+    with listening(kind) as listener, telling_lines(study):
         made = run_study(
             settings,
             folder,

@@ -5,6 +5,8 @@ from __future__ import annotations
 import textwrap
 import time
 import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -55,7 +57,8 @@ def check_study(path: str | Path) -> str:
     path = Path(path)
     text = settings_text(path)
     settings, data = _read(text, path)
-    space = _agree(settings, data, key_lines(text), path.name)
+    with telling_lines(path):
+        space = agree(settings, data)
     parts = [str(data), _space_text(space), _time_text(settings, data, space)]
     parts.append(_output_text(settings, path.parent))
     return "\n\n".join(part for part in parts if part)
@@ -79,16 +82,30 @@ def _read(text: str, path: Path) -> tuple[StudySettings, ChoiceData]:
         return settings, settings.read_choices(path.parent, table=table)
 
 
-def _placed(mistakes: list[Mistake], text: str, name: str) -> SettingsError:
+def _placed(mistakes: Sequence[Mistake], text: str, name: str) -> SettingsError:
     lines = key_lines(text)
-    placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
+    placed = [Mistake(m.key, m.message, m.line or line_of(lines, m.key)) for m in mistakes]
     return SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
 
 
-def _agree(
-    settings: StudySettings, data: ChoiceData, lines: dict[tuple[str | int, ...], int], name: str
-) -> SearchSpace:
-    """The space, if rules and comparisons fit it and the data."""
+@contextmanager
+def telling_lines(path: str | Path) -> Iterator[None]:
+    """Mistakes in settings that were read from a file are told with their lines in it."""
+    try:
+        yield
+    except SettingsError as error:
+        path = Path(path)
+        raise _placed(error.mistakes, settings_text(path), path.name) from None
+
+
+def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
+    """The space, if rules and comparisons fit it and the data: whatever else could go wrong later.
+
+    Raises
+    ------
+    SettingsError
+        With every mistake.
+    """
     mistakes: list[Mistake] = []
     space = None
     try:
@@ -111,8 +128,7 @@ def _agree(
         except ArdchoiceError as error:
             mistakes.append(Mistake(("output", "compare", label), str(error)))
     if mistakes or space is None:
-        placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
-        raise SettingsError(placed, name)
+        raise SettingsError(mistakes, "the study")
     return space
 
 
