@@ -385,12 +385,31 @@ def test_answers_replace_guesses_and_are_checked(tmp_path):
     settings = parse_settings(guess_settings(path, {"person": "", "availability": ""}))
     assert settings.data.person is None
     assert settings.data.availability is None
+    assert "av" not in settings.data.attributes
+    assert parse_settings(guess_settings(path, {"choice": ""})).data.choice == "choice"
+    with pytest.raises(ac.ArdchoiceError, match="fits the pattern 'AVAIL_"):
+        guess_settings(path, {"availability": "AVAIL_{alt}"})
+    with pytest.raises(ac.ArdchoiceError, match="is a pattern such as"):
+        guess_settings(path, {"availability": "av_car"})
     with pytest.raises(ac.ArdchoiceError, match="Did you mean 'choice'"):
         guess_settings(path, {"choice": "chioce"})
     with pytest.raises(ac.ArdchoiceError, match="no role 'perso'"):
         guess_settings(path, {"perso": "ID"})
     with pytest.raises(ac.ArdchoiceError, match="'wide' or 'long'"):
         guess_settings(path, {"layout": "tall"})
+
+
+def test_what_a_user_says_of_a_long_table_is_not_doubted(tmp_path):
+    table = made_up.health_long()
+    table.loc[table["task"] == 1, "chosen"] = False
+    path = written(table, tmp_path)
+    said = {"layout": "long", "situation": "chid", "alternative": "alt", "chosen": "chosen"}
+    text = guess_settings(path, said)
+    assert 'situation = "chid"' in text
+    assert "No alternative is marked as chosen" in unwrapped(text)
+    table = pd.DataFrame({"x": np.linspace(0, 1, 50), "y": np.linspace(1, 2, 50)})
+    text = guess_settings(written(table, tmp_path), {"choice": "x"})
+    assert 'choice = "x"' in text
 
 
 def test_the_table_is_named_relative_to_the_file(tmp_path):

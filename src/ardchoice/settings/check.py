@@ -26,8 +26,8 @@ from ardchoice.settings.schema import HeldOutSettings, StudySettings
 from ardchoice.space import SearchSpace, parse_specification
 from ardchoice.text import WIDTH
 
-PASSES = (10, 80)
-"""Full passes that relevance, search and estimation take together; see benchmarks/README.md."""
+PASSES = (20, 130)
+"""Passes' worth of time that relevance, search and estimation take; see benchmarks/README.md."""
 OVERHEAD = 1.0
 """Seconds for everything that does not depend on the size of the data."""
 SAMPLE = 20_000
@@ -200,9 +200,8 @@ def _time_text(settings: StudySettings, data: ChoiceData, space: SearchSpace) ->
     took = measure(data, space, times)
     text = (
         f"A pass over {len(data):,} choices and {space.n_columns:,} columns takes "
-        f"{_seconds(took.one_pass)}. Relevance, search and estimation take between "
-        f"{PASSES[0]} and {PASSES[1]} of them: about {_seconds(took.low)} to "
-        f"{_seconds(took.high)}"
+        f"{_seconds(took.one_pass)}. Relevance, search and estimation take the time of "
+        f"{PASSES[0]} to {PASSES[1]} of them, and a second: {_range(took.low, took.high)}"
     )
     text += f" ({', '.join(extra)})" if extra else ""
     text += ", and some seconds more for held-out figures and the report."
@@ -217,6 +216,11 @@ def _seconds(value: float) -> str:
     if value < 120:
         return f"{value:.0f} s"
     return f"{value / 60:.0f} min" if value < 7200 else f"{value / 3600:.1f} hours"
+
+
+def _range(low: float, high: float) -> str:
+    ends = [_seconds(low), _seconds(high)]
+    return f"about {ends[0]}" if ends[0] == ends[1] else f"about {ends[0]} to {ends[1]}"
 
 
 def _output_text(settings: StudySettings, folder: Path) -> str:

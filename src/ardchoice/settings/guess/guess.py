@@ -124,7 +124,7 @@ def guess_roles(
     elif wide is not None:
         roles = wide
     else:
-        roles = _nothing_found(columns, wanted)
+        roles = _nothing_found(answers)
     if roles.column("choice") is None and not layouts and wanted != "wide":
         pair = two_columns(columns)
         if pair is not None:
@@ -174,17 +174,21 @@ def _columns_of(roles: Roles, columns: Sequence[Column]) -> set[str]:
     return out
 
 
-def _nothing_found(columns: Sequence[Column], wanted: str | None) -> Roles:
+def _nothing_found(answers: Mapping[str, str]) -> Roles:
     """A page to fill in: neither layout could be seen."""
-    layout = wanted or "wide"
-    absent = Finding(None, "not found", sure=False)
-    roles = (
-        ("choice", "availability") if layout == "wide" else ("situation", "alternative", "chosen")
-    )
+    layout = answers.get("layout", "wide")
+    wide = layout == "wide"
+    asked = ("choice", "availability") if wide else ("situation", "alternative", "chosen")
+    findings = {
+        role: Finding(answers[role], "as you said")
+        if answers.get(role)
+        else Finding(None, "not found", sure=False)
+        for role in asked
+    }
     return Roles(
         layout=Finding(layout, "a mere assumption: the columns do not tell", sure=False),
         alternatives={},
-        findings=dict.fromkeys(roles, absent),
+        findings=findings,
         attributes=(),
         doubts=(
             "This table does not look like choices. A wide one has a row per choice, a column "
@@ -226,6 +230,12 @@ def _check_answers(table: Table, answers: Mapping[str, str]) -> None:
             if value and "{alt}" not in value:
                 raise ArdchoiceError(
                     f"availability is a pattern such as '{{alt}}_AV', not {value!r}."
+                )
+            before, _, after = value.partition("{alt}")
+            if not any(c.startswith(before) and c.endswith(after) for c in table.columns):
+                raise ArdchoiceError(
+                    f"availability: no column of {table.name} fits the pattern {value!r}. "
+                    f"{did_you_mean(before + after, table.columns)}"
                 )
         elif value and value not in table:
             raise ArdchoiceError(

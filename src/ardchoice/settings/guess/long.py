@@ -27,6 +27,8 @@ from ardchoice.settings.guess.words import (
 MOST_ALTERNATIVES = 1000
 ONE_CHOSEN = 0.95
 """Share of situations with just one chosen row: the others may be slips."""
+ONLY_ONCE = 0.99
+"""Share of rows that are the only one of their situation and alternative."""
 MOST_TRIED = 12
 """Columns tried for a role, the likeliest first."""
 
@@ -67,6 +69,8 @@ def find_layouts(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
         for c in columns
         if 2 <= c.distinct <= MOST_ALTERNATIVES and not c.missing and (c.whole or not c.numeric)
     ]
+    # What a user says of all three is not doubted; what is wrong with it, reading will tell.
+    told = all(answers.get(role) for role in ("situation", "alternative", "chosen"))
     marks.sort(key=lambda c: -says(c.name, CHOICE))
     ids.sort(key=lambda c: (-says(c.name, SITUATION), -c.distinct))
     names.sort(key=lambda c: (-says(c.name, ALTERNATIVE), c.distinct))
@@ -74,13 +78,13 @@ def find_layouts(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
     for chosen in marks[:MOST_TRIED]:
         for situation in ids[:MOST_TRIED]:
             one = one_chosen(situation.codes, chosen.marked)
-            if one < ONE_CHOSEN:
+            if one < ONE_CHOSEN and not told:
                 continue
             for alternative in names[:MOST_TRIED]:
                 if alternative in (situation, chosen):
                     continue
                 unique = only_once(situation.codes, alternative.codes)
-                if unique >= 0.99:
+                if unique >= ONLY_ONCE or told:
                     score = _score(situation, alternative, chosen) + one + unique
                     out.append(Layout(situation, alternative, chosen, score, one, unique))
     return sorted(out, key=lambda found: -found.score)
@@ -126,7 +130,7 @@ def two_columns(columns: Sequence[Column]) -> tuple[str, str, str, str] | None:
                 continue
             for alternative in names:
                 if alternative not in (one, two, chosen) and (
-                    only_once(situation, alternative.codes) >= 0.99
+                    only_once(situation, alternative.codes) >= ONLY_ONCE
                 ):
                     return one.name, two.name, alternative.name, chosen.name
     return None

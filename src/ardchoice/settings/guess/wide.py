@@ -104,7 +104,7 @@ def rank_matches(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
     """Pairs of alternatives and a choice column, the likeliest first."""
     names = [c.name for c in columns]
     families = find_families(names)
-    asked = answers.get("choice")
+    asked = answers.get("choice") or None
     candidates = [c for c in columns if (c.name == asked if asked else _could_be_choice(c))]
     # Names in the choice column say directly which words are alternatives.
     for column in candidates:
@@ -214,12 +214,12 @@ def _availability(
 ) -> tuple[dict[Template, dict[str, str]], str | dict[str, str] | None]:
     """Templates that are attributes, and the one that is availability."""
     rest = dict(family.templates)
+    asked = answers.get("availability")
     for template, where in family.templates.items():
-        asked = answers.get("availability")
-        is_it = (
-            pattern_of(template) == asked if asked else _is_availability(template, where, columns)
-        )
-        if is_it and asked != "":
+        looks_so = _is_availability(template, where, columns)
+        if looks_so and asked == "":
+            del rest[template]  # the user knows better, but times and prices these are not
+        elif pattern_of(template) == asked or (looks_so and asked is None):
             del rest[template]
             complete = len(where) == len(family.alternatives)
             return rest, pattern_of(template) if complete else dict(where)
@@ -333,7 +333,7 @@ def _why_wide(match: Match) -> str:
 def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str, str]) -> Finding:
     if match.choice is None:
         return Finding(None, "no column has a code for each alternative", (), sure=False)
-    if "choice" in answers:
+    if answers.get("choice"):
         return Finding(match.choice.name, "as you said")
     named_so = says(match.choice.name, CHOICE) > 0
     why = "it is called so and " if named_so else "its name does not say so, but "
