@@ -3,6 +3,7 @@
 from importlib.metadata import version as _version
 
 from ardchoice.ard import ArdFit, Dsvi, Newton, Prior, fit_ard
+from ardchoice.cluster import connect, local_cluster
 from ardchoice.data import (
     Categorical,
     ChoiceData,
@@ -91,6 +92,7 @@ __all__ = [
     "Term",
     "TransformError",
     "compare",
+    "connect",
     "datasets",
     "export",
     "fit_ard",
@@ -98,6 +100,7 @@ __all__ = [
     "held_out",
     "likelihood_ratio_test",
     "load",
+    "local_cluster",
     "parse_specification",
     "parse_term",
     "read_long",

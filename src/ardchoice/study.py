@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path as FilePath
+from typing import Any
 
 from ardchoice.ard import Newton, fit_ard
 from ardchoice.ard.fit import Solver
@@ -140,6 +141,7 @@ def specify(
     seed: int = 0,
     progress: Progress = False,
     keep: Keep = NOTHING,
+    executor: Any = None,
 ) -> Study:
     """Find the specification that the data support, and estimate it.
 
@@ -165,6 +167,8 @@ def specify(
         called with every `ardchoice.progress.Event`.
     keep
         Where stages are laid down for a run that may be broken off, as `ardchoice run` does.
+    executor
+        A Dask client whose workers go through the data; this process unless told.
 
     Returns
     -------
@@ -177,7 +181,9 @@ def specify(
     if isinstance(rule, HeldOut) and not rule.seed:
         rule = replace(rule, seed=seed)
     # How relevant is every candidate? Which of them make the specification? What are its estimates?
-    estimated_on, selected_on = data.split(0.5, seed=seed) if honest else (data, data)
+    all_of_it = data if executor is None else data.on(executor)
+    halves = all_of_it.split(0.5, seed=seed) if honest else (all_of_it, all_of_it)
+    estimated_on, selected_on = halves
     with listening_to(progress) as listener:
         find = partial(fit_ard, solver=solver, progress=tell_relevance(listener, solver))
         fit = keep.stage("relevance", partial(find, selected_on, space), selected_on, space)
@@ -192,8 +198,8 @@ def specify(
             around = (selected_on, specification)
             selection_result, _ = keep.stage("selecting", partial(estimate, selected_on), *around)
         tell(1, 1, f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}")
-    return Study(
-        data=data,
+    study = Study(
+        data=all_of_it,
         space=space,
         fit=fit,
         specification=specification,
@@ -205,6 +211,24 @@ def specify(
         seed=seed,
         seconds=time.perf_counter() - started + keep.spared,
         notes=notes,
+    )
+    return study if executor is None else _at_home(study, data)
+
+
+def _at_home(study: Study, data: ChoiceData) -> Study:
+    """The same on data that need no workers: what is asked of a study later is asked here."""
+    known = {id(study.data): data}
+
+    def home(some: ChoiceData) -> ChoiceData:
+        return known.setdefault(id(some), some.on(data.executor))
+
+    second = study.selection_result
+    return replace(
+        study,
+        data=data,
+        fit=replace(study.fit, data=home(study.fit.data)),
+        result=replace(study.result, data=home(study.result.data)),
+        selection_result=None if second is None else replace(second, data=home(second.data)),
     )
 
 

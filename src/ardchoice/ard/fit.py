@@ -7,6 +7,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -77,6 +78,7 @@ def fit_ard(
     prior: Prior | None = None,
     previous: ArdFit | Memory | None = None,
     progress: Progress | None = None,
+    executor: Any = None,
 ) -> ArdFit:
     """Find how relevant each candidate is, by maximising the evidence over the λ of every term.
 
@@ -95,12 +97,15 @@ def fit_ard(
         the result is that of fitting all together; `fit.memory(share)` remembers some of them.
     progress
         Called with every step (iteration, objective, terms in play, time).
+    executor
+        A Dask client whose workers go through the data, here and in what follows from the fit.
 
     Returns
     -------
     ArdFit
     """
     must_be_choice_data(data)
+    data = data if executor is None else data.on(executor)
     if not isinstance(space, SearchSpace):
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."

@@ -30,6 +30,7 @@ from ardchoice.ard.quadratic import (
     expand,
     fixed_point,
     maximise_evidence,
+    polish,
     posterior,
 )
 from ardchoice.ard.trace import Report, Step
@@ -46,6 +47,9 @@ FINE, COARSE = 1e-7, 1e-4
 """Gain in log evidence worth a change of one λ, with few columns in play and with many."""
 WORTH = 1e-6
 """Log evidence by which another start must be better."""
+LAST_ROUNDS, LAST = 200, 1e-11
+"""Rounds at the end, and relative change of λ at which they are over: λ is then what the data say,
+and not the way that led there nor the order in which they were summed."""
 EXACT = 1e-9
 """Relative change of λ at which the fixed point is left."""
 SETTLED = 1e-4
@@ -226,7 +230,7 @@ def _search(
         if settled:
             value = inner.value(quadratic, lam, mean)
             if best is not None and value < highest + WORTH:
-                return _ended(*best, count)
+                return _ended(inner, *best, count)
             best, highest = (lam, mean, quadratic), value
         # 3 · Everyone once more: does anybody want to come back, does another start end higher?
         new = inner.revise(quadratic, lam, mean, first=looked == 0, rough=rough)
@@ -235,11 +239,14 @@ def _search(
         lam, mean = new
         _note(count, groups, quadratic, lam)
         if same and settled:
-            return _ended(lam, mean, quadratic, count)
+            return _ended(inner, lam, mean, quadratic, count)
     return _stopped(lam, mean, quadratic, count)
 
 
-def _ended(lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter) -> NewtonRun:
+def _ended(
+    inner: _Inner, lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter
+) -> NewtonRun:
+    lam, mean = inner.exact(quadratic, lam, mean)
     reason = "nothing left to change"
     return _run(lam, mean, quadratic, count, converged=True, reason=reason)
 
@@ -360,6 +367,13 @@ class _Inner:
         if best.post.log_evidence < fits[0].post.log_evidence + WORTH:
             best = fits[0]
         return best.lam, best.post.mean
+
+    def exact(self, quadratic: Quadratic, lam: Floats, mean: Floats) -> tuple[Floats, Floats]:
+        """λ of the terms in play to its last digits; none of them leaves any more."""
+        if self.solver.posterior == "diagonal":
+            return lam, mean
+        fit = polish(quadratic, self.groups, lam, LAST_ROUNDS, LAST)
+        return (fit.lam, fit.post.mean) if (fit.lam > 0).sum() == (lam > 0).sum() else (lam, mean)
 
     def _field(
         self,

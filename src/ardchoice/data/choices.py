@@ -103,6 +103,8 @@ class ChoiceData:
         Where it was read from and how; None for data made otherwise.
     n_threads
         How many threads go through large data; None for as many as there are cores.
+    executor
+        A Dask client whose workers go through the data; None for this process.
     """
 
     alternatives: tuple[str, ...]
@@ -116,6 +118,7 @@ class ChoiceData:
     warnings: tuple[Problem, ...] = ()
     source: Source | None = None
     n_threads: int | None = None
+    executor: Any = None
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]
@@ -173,6 +176,16 @@ class ChoiceData:
         return (
             f"<ChoiceData: {len(self)} situations{persons}, {len(self.alternatives)} alternatives>"
         )
+
+    def on(self, executor: Any) -> ChoiceData:
+        """The same data, gone through by the workers of a Dask cluster.
+
+        Parameters
+        ----------
+        executor
+            A Dask client (`connect`, `local_cluster`); None for this process.
+        """
+        return replace(self, executor=executor)
 
     # -- Parts of the data ------------------------------------------------------------------
 

@@ -161,13 +161,18 @@ class Design:
         return (self.block(rows) for rows in self.ranges())
 
     def passing(self, standardise: Standardising | None = None) -> Expanding:
-        """Something to pass over once: every block is expanded for it."""
+        """Something to pass over once: every block is expanded for it, on workers if there are."""
+        if self.data.executor is not None and not self._is_derivative:
+            # Only who has workers needs Dask.
+            from ardchoice.design.remote import Remote
+
+            return Remote(self, standardise)
         return Expanding(self, standardise, self._threads())
 
     def blocks(self, standardise: Standardising | None = None) -> Kept | Expanding:
         """Something to pass over again and again: expanded once if small, each time if large."""
         passing = self.passing(standardise)
-        if self.expanded_bytes() > KEEP_BYTES:
+        if self.expanded_bytes() > KEEP_BYTES or self.data.executor is not None:
             return passing
         kept = Kept(passing)
         kept.threads = passing.threads

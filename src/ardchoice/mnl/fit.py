@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from typing import Literal
+from dataclasses import replace
+from typing import Any, Literal
 
 import numpy as np
 
@@ -33,6 +34,7 @@ def fit_mnl(
     *,
     max_iterations: int = 100,
     separation: Literal["refuse", "allow"] = "refuse",
+    executor: Any = None,
 ) -> MnlResult:
     """Estimate a multinomial logit.
 
@@ -48,6 +50,8 @@ def fit_mnl(
         What to do when an estimate runs to infinity. ``"allow"`` stops far out instead of raising:
         the log-likelihood and the probabilities are as good as at the limit, the coefficients
         concerned and their standard errors mean nothing.
+    executor
+        A Dask client whose workers go through the data; this process unless told.
 
     Returns
     -------
@@ -63,8 +67,13 @@ def fit_mnl(
         An estimate runs to infinity; the direction is named.
     """
     must_be_choice_data(data)
+    on = data if executor is None else data.on(executor)
     with one_thread():
-        return _fit(data, as_specification(spec), max_iterations, separation)
+        result = _fit(on, as_specification(spec), max_iterations, separation)
+    if executor is None:
+        return result
+    # What is asked of the result later does not need the workers.
+    return replace(result, data=data if result.data is on else result.data.on(data.executor))
 
 
 def _fit(

@@ -213,7 +213,7 @@ class MnlResult:
         p = self.probabilities(data)
         # From utilities, not from log P: the probability of a hopeless choice rounds to zero.
         design = Design(data, self.encoding)
-        loglik = one_pass(self.coefficients[design.order], design, 0).loglik
+        loglik = one_pass(self.coefficients[design.order], design.passing(), 0).loglik
         predicted = p @ weights / weights.sum()
         shares = pd.DataFrame({"observed": data.shares(), "predicted": predicted})
         return Score(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 
@@ -59,6 +60,7 @@ def held_out(
     rule: Rule | None = None,
     structure: Structure | None = Structure(),  # noqa: B008 - frozen
     solver: Solver | None = None,
+    executor: Any = None,
 ) -> HeldOutScore:
     """The log-likelihood of persons left out, fold by fold.
 
@@ -73,8 +75,11 @@ def held_out(
         How persons are divided.
     rule, structure, solver
         How to select, as for `specify`.
+    executor
+        A Dask client whose workers go through the data; this process unless told.
     """
     must_be_choice_data(data)
+    data = data if executor is None else data.on(executor)
     scores, found = [], []
     for rest, left_out in data.folds(folds, seed=seed):
         if isinstance(what, SearchSpace):

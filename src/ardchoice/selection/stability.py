@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -31,6 +32,7 @@ def stability(
     seed: int = 0,
     progress: Callable[[int, int], None] | None = None,
     keep: Keep = NOTHING,
+    executor: Any = None,
 ) -> pd.DataFrame:
     """Repeat the selection on halves of the persons, in complementary pairs.
 
@@ -46,6 +48,8 @@ def stability(
         Called with (selections made, selections in all).
     keep
         Where what is selected is laid down, half by half, for a run that may be broken off.
+    executor
+        A Dask client whose workers go through the data; this process unless told.
 
     Returns
     -------
@@ -54,6 +58,7 @@ def stability(
         both (share of the pairs in which both halves do).
     """
     must_be_choice_data(data)
+    data = data if executor is None else data.on(executor)
     if pairs < 1:
         raise ArdchoiceError(f"At least one pair of halves is needed, not {pairs}.")
     kept = np.zeros((pairs, 2, len(space)), dtype=bool)

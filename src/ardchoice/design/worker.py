@@ -1,0 +1,130 @@
+"""What a worker of a cluster does: expand its shards, measure them, add up."""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import reduce
+from importlib.metadata import version
+from operator import add
+
+from ardchoice.design.blocks import Expanding, Kept, Standardising
+from ardchoice.design.design import Design
+from ardchoice.design.encoding import Encoding
+from ardchoice.design.shards import Shard
+from ardchoice.errors import ArdchoiceError
+from ardchoice.logit import Measure
+from ardchoice.logit.passes import Measured, one_thread
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """How rows become columns, the same for all shards.
+
+    Attributes
+    ----------
+    encoding
+    standardise
+        What is done to every block; None for nothing.
+    version
+        Of ardchoice, which must be the worker's own.
+    token
+        The same for plans that make the same columns.
+    """
+
+    encoding: Encoding
+    standardise: Standardising | None
+    version: str
+    token: str
+
+
+def plan_for(encoding: Encoding, standardise: Standardising | None) -> Plan:
+    """A plan by this version of ardchoice."""
+    content = pickle.dumps((encoding, standardise))
+    return Plan(encoding, standardise, version("ardchoice"), hashlib.sha256(content).hexdigest())
+
+
+def as_it_is(plan: Plan) -> Plan:
+    """The plan, on a worker: lost with it, it can be made again."""
+    return plan
+
+
+def measure_shard(shard: Shard, plan: Plan, measure: Measure[Measured], keep: int) -> Measured:
+    """The sum of a measure over the blocks of one shard.
+
+    Parameters
+    ----------
+    shard, plan, measure
+    keep
+        Bytes of expanded blocks that this process may keep between passes.
+    """
+    if version("ardchoice") != plan.version:
+        raise ArdchoiceError(other_version({version("ardchoice")}, plan.version))
+    with one_thread():
+        return reduce(add, map(measure, KEPT.blocks(shard, plan, keep)))
+
+
+def add_up(parts: Sequence[Measured]) -> Measured:
+    """Their sum, in this order."""
+    return reduce(add, parts)
+
+
+def other_version(found: set[str | None], wanted: str) -> str:
+    """What is wrong with workers of another version, and what to do."""
+    theirs = ", ".join(sorted(v for v in found if v)) or "none"
+    return (
+        f"Workers must have the same ardchoice as this process, {wanted}; some have {theirs}. "
+        f"Install it there: pip install 'ardchoice[dask]=={wanted}', then start them again."
+    )
+
+
+class KeptBlocks:
+    """Expanded blocks of shards, kept between passes as far as memory allows.
+
+    A pass goes through all shards in turn, so that what came last is what is wanted last: what was
+    kept of the same plan stays, and only that of other plans makes room.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._found: dict[tuple[str, str], Kept] = {}
+        self._bytes: dict[tuple[str, str], int] = {}
+
+    def blocks(self, shard: Shard, plan: Plan, limit: int) -> Kept | Expanding:
+        """The blocks of a shard."""
+        key = shard.token, plan.token
+        with self._lock:
+            if key in self._found:
+                # At the end: what was not asked for longest makes room first.
+                self._found[key] = self._found.pop(key)
+                return self._found[key]
+        design = Design(shard.data(), plan.encoding)
+        blocks = Expanding(design, plan.standardise)
+        if not self._makes_room(key, design.expanded_bytes(), limit):
+            return blocks
+        kept = Kept(blocks)
+        with self._lock:
+            self._found[key] = kept
+        return kept
+
+    def _makes_room(self, key: tuple[str, str], size: int, limit: int) -> bool:
+        """Whether so many bytes may be kept, after others have gone; they count from now on."""
+        with self._lock:
+            others = [k for k in self._found if k[1] != key[1]]
+            used = sum(self._bytes.values())
+            if used - sum(self._bytes[k] for k in others) + size > limit:
+                return False
+            for other in others:
+                if used + size <= limit:
+                    break
+                used -= self._bytes.pop(other)
+                del self._found[other]
+            self._bytes[key] = size
+            return True
+
+
+KEPT = KeptBlocks()
+"""Of this process."""
