@@ -48,7 +48,10 @@ def test_a_wrong_sign_is_found_in_its_segment() -> None:
 
 
 def test_shares_are_not_met_without_constants() -> None:
-    assert titles(sanity(with_model(plain_study(), "*: TT")))["Shares are not met"] == "look"
+    assert (
+        titles(sanity(with_model(plain_study(), "A: ASC\n*: TT")))["Shares are not met"] == "look"
+    )
+    assert titles(sanity(with_model(plain_study(), "*: TT")))["Shares are free"] == "plain"
 
 
 def test_estimates_without_bounds_and_twins_are_named() -> None:

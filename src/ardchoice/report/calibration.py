@@ -30,6 +30,9 @@ def calibration(
 ) -> pd.DataFrame:
     """Predicted and observed shares in classes of (nearly) equal size.
 
+    Where many alternatives are looked at together, nearly all of them are hopeless at any time:
+    classes then have equally many expected choices.
+
     Parameters
     ----------
     alternatives
@@ -53,7 +56,7 @@ def calibration(
     if len(alternatives) > MOST_ALTERNATIVES:
         where, n = np.nonzero(available)
         who = n if person is None else person[n]
-        rows += _classes(EVERY, p[where, n], chosen[where, n], weights[n], who)
+        rows += _classes(EVERY, p[where, n], chosen[where, n], weights[n], who, by_choices=True)
     else:
         everyone = np.arange(len(choice)) if person is None else person
         for j, name in enumerate(alternatives):
@@ -64,12 +67,20 @@ def calibration(
 
 
 def _classes(
-    name: str, p: Floats, hit: npt.NDArray[np.bool_], weights: Floats, person: Ints
+    name: str,
+    p: Floats,
+    hit: npt.NDArray[np.bool_],
+    weights: Floats,
+    person: Ints,
+    *,
+    by_choices: bool = False,
 ) -> list[list[object]]:
     order = np.argsort(p, kind="stable")
-    count = int(np.clip(len(p) // FEWEST, 1, CLASSES))
+    share = np.cumsum((p if by_choices else np.ones_like(p))[order])
+    count = int(np.clip(share[-1] // FEWEST, 1, CLASSES)) if len(share) else 0
+    cuts = np.searchsorted(share, share[-1] * np.arange(1, count) / count) if count > 1 else []
     rows: list[list[object]] = []
-    for inside in np.array_split(order, count):
+    for inside in np.split(order, cuts):
         w = weights[inside]
         if not w.sum():
             continue

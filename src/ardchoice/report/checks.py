@@ -141,6 +141,9 @@ def _shares(record: StudyRecord) -> Note:
     if float(off.max()) <= SHARES:
         text = "Predicted and observed shares of the alternatives agree to 0.5 percentage points."
         return Note("good", "Shares are met", text)
+    if not any(t.what is None for t in record.result.specification.terms):
+        text = "The model has no constants, so nothing ties predicted shares to observed ones."
+        return Note("plain", "Shares are free", text)
     name = str(off.idxmax())
     text = (
         f"{name}: observed {percent(float(shares['observed'][name]))}, predicted "

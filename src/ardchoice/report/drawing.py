@@ -13,8 +13,9 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ardchoice.mnl.whatif import ALL
-from ardchoice.report.findings import Findings
+from ardchoice.report.findings import CutOff, Findings
 from ardchoice.report.style import BLUE, COLOURS, GREY, INK, ORANGE, one_line
+from ardchoice.space.terms import EVERYWHERE
 from ardchoice.text import brief
 
 Floats = npt.NDArray[np.float64]
@@ -30,6 +31,8 @@ BELOW = 5
 MOST_KEPT = 14
 MOST_SEGMENTS = 36
 MOST_TERMS = 30
+FAR = 0.4
+"""Probability from which a whole axis is shown."""
 LEAST = 1e-3
 """Log evidence below this is drawn at the edge."""
 
@@ -68,7 +71,7 @@ def relevance(found: Findings) -> Picture | None:
         _dots(right_axes, panel[right].to_numpy(float), y, panel, missing)
         left_axes.set_yticks(y, [_label(t) for t in panel["shown"]], fontsize=8)
         right_axes.set_yticks(y, [])
-        left_axes.set_title(_label(place))
+        left_axes.set_title("all alternatives" if place == EVERYWHERE else _label(place))
         if cut.measure == "lambda":
             left_axes.axvline(cut.at, color=INK, lw=1, ls="--")
         if cut.measure == right:
@@ -89,10 +92,11 @@ def relevance(found: Findings) -> Picture | None:
         cut_axes.annotate(
             "cut-off",
             (cut.at, 1.0),
-            xytext=(0, 3),
+            xytext=(3, 0),
             xycoords=cut_axes.get_xaxis_transform(),
             textcoords="offset points",
-            ha="center",
+            ha="left",
+            va="top",
             fontsize=8,
         )
     return picture
@@ -106,11 +110,10 @@ def _panels(found: Findings) -> list[tuple[str, pd.DataFrame]]:
     for place in places:
         here = frame[frame["alternative"] == place]
         kept = here[here["kept"]]
-        closeness = here[measure].abs() if measure == "margin" else -here[measure]
-        if measure == "p_adjusted":
-            closeness = here[measure]
-        others = here[~here["kept"]].assign(close=closeness)
-        others = others[others["close"].notna()].sort_values("close", kind="stable").head(BELOW)
+        others = here[~here["kept"]]
+        others = others.assign(close=_distance(others[measure].to_numpy(float), found.cut_off))
+        others = others[np.isfinite(others["close"])].sort_values("close", kind="stable")
+        others = others.head(BELOW)
         order = "margin" if measure == "margin" else "lambda"
         kept = kept.sort_values(order, ascending=False, kind="stable", na_position="first")
         panel = pd.concat([kept.head(MOST_KEPT), others.drop(columns="close")])
@@ -122,6 +125,14 @@ def _panels(found: Findings) -> list[tuple[str, pd.DataFrame]]:
     return [
         (p, f) for p, f in sorted(out, key=lambda i: places.index(i[0])) if p in keep and len(f)
     ]
+
+
+def _distance(values: Floats, cut: CutOff) -> Floats:
+    """How far from the cut-off: by difference, or by ratio where it is not at zero."""
+    if not cut.at:
+        return np.abs(values)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        return np.abs(np.log(values / cut.at))
 
 
 def _dots(
@@ -248,20 +259,25 @@ def calibration(found: Findings) -> Picture | None:
     names = list(dict.fromkeys(frame["alternative"]))
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
-    picture = Picture(figsize=(WIDE if columns > 1 else 3.4, 2.55 * rows), layout="constrained")
+    picture = Picture(
+        figsize=(WIDE * max(columns / 3, 0.45), max(2.55 * rows, 7.5 / columns - 4.6)),
+        layout="constrained",
+    )
     grid = picture.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
+    most = float(frame[["predicted", "observed"]].to_numpy().max())
+    ticks = [0, 0.5, 1] if most > FAR else MaxNLocator(3).tick_values(0, 1.1 * most)
     for name, axes, colour in zip(names, grid, COLOURS, strict=False):
         part = frame[frame["alternative"] == name]
         p, y = part["predicted"].to_numpy(float), part["observed"].to_numpy(float)
-        axes.plot([0, 1], [0, 1], color=GREY, lw=1)
+        axes.plot([0, ticks[-1]], [0, ticks[-1]], color=GREY, lw=1)
         axes.vlines(p, part["low"], part["high"], color=colour, lw=1.3)
         axes.plot(p, y, "o", color=colour, ms=4.5)
         axes.set_title(_label(str(name), 24))
         axes.set_aspect("equal")
-        axes.set_xlim(-0.02, 1.02)
-        axes.set_ylim(-0.02, 1.02)
-        axes.set_xticks([0, 0.5, 1], ["0", "50%", "100%"])
-        axes.set_yticks([0, 0.5, 1], ["0", "50%", "100%"])
+        axes.set_xlim(-0.02 * ticks[-1], 1.02 * ticks[-1])
+        axes.set_ylim(-0.02 * ticks[-1], 1.02 * ticks[-1])
+        axes.set_xticks(ticks, [f"{100 * t:.3g}%" if t else "0" for t in ticks])
+        axes.set_yticks(ticks, [f"{100 * t:.3g}%" if t else "0" for t in ticks])
     for axes in grid[len(names) :]:
         axes.set_visible(False)
     picture.supxlabel("predicted", fontsize=9)

@@ -26,6 +26,8 @@ from ardchoice.text import brief, number
 
 DIGITS = 3
 """Significant figures of the equations; the table of estimates has more."""
+SCALE, LEAST = 1.55, 0.93
+"""Pixels of a page for a point of a figure: as large as it gets, and as small."""
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -137,6 +139,8 @@ def inline(svg: bytes, name: str, label: str) -> Markup:
         root.remove(metadata)
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
+    points = float(root.attrib["viewBox"].split()[2])
+    root.set("style", f"max-width: {points * SCALE:.0f}px; min-width: {points * LEAST:.0f}px")
     root.set("role", "img")
     root.set("aria-label", visible(label))
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it

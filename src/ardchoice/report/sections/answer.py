@@ -72,8 +72,9 @@ def _lead(found: Findings) -> str:
     made = f" Utility depends on {listed(attributes, 8)}" if attributes else ""
     if made and people:
         made += f", and differs by {listed(people, 8)}"
+    halves = " One half selected the terms, the other estimated them." if record.honest else ""
     return (
-        f"{len(data):,} choices{persons}. Of {len(record.fit.terms):,} candidate terms "
+        f"{len(data):,} choices{persons}.{halves} Of {len(record.fit.terms):,} candidate terms "
         f"{record.rule.name} kept {len(terms)}, with {result.n_parameters} coefficients."
         f"{made}{'.' if made else ''}"
     )
@@ -95,7 +96,7 @@ def _tiles(found: Findings) -> list[Tile]:
         tiles.append(
             Tile(
                 percent(float(frame["accuracy"].iloc[0])),
-                f"of choices of {unit} left out predicted right",
+                f"of choices{' of persons' if unit == 'persons' else ''} left out predicted right",
                 f"always the most popular: {percent(largest)}",
             )
         )

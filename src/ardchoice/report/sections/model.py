@@ -95,7 +95,7 @@ def _both(left: MnlResult, right: MnlResult) -> Table:
         ["", *[FIGURES, FIGURES, P_VALUE] * 2],
         [[name, *_cells(x), *_cells(y)] for name, x, y in zip(left.names, a, b, strict=True)],
         shown=MOST_ROWS,
-        note=_errors(right),
+        note=_errors(right).removesuffix("; 95 % intervals.") + ".",
     )
 
 
@@ -175,8 +175,8 @@ def _gain(found: Findings, unit: str) -> str:
     ]
     beside = f", {' and '.join(others[:2])}" if others else ""
     return (
-        f"The choices of {unit} left out were given a probability of {percent(float(chance[0]))} "
-        f"by the model found{beside} (geometric mean)."
+        f"{'The choices of persons' if unit == 'persons' else 'Choices'} left out were given a "
+        f"probability of {percent(float(chance[0]))} by the model found{beside} (geometric mean)."
     )
 
 
@@ -194,8 +194,8 @@ def _knows(found: Findings, unit: str) -> str:
 
 def _calibrated(unit: str) -> str:
     return (
-        f"Calibration of {unit} left out: mean probability and observed share in classes of equal "
-        "size, with 95 % intervals. On the line, what is predicted happens."
+        f"Calibration of {unit} left out: mean probability and observed share in classes, with "
+        "95 % intervals. On the line, what is predicted happens."
     )
 
 

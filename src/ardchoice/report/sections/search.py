@@ -18,8 +18,8 @@ def relevance(found: Findings) -> Section:
     frame, cut = found.relevance, found.cut_off
     searched = cut.measure == "margin"
     what = (
-        f"What decides is {cut.words}: a search over valid specifications kept the terms without "
-        f"which it would rise, and left out those with which it would."
+        f"What decides is {cut.words}, not the rank: a search over valid specifications kept the "
+        "terms without which it would rise, and left out those with which it would."
         if searched
         else f"What decides is the cut-off: {cut.words}, and then what structure demands."
     )
@@ -27,7 +27,7 @@ def relevance(found: Findings) -> Section:
         "Every candidate has a prior variance λ of its own, learned from the data; λ of zero means "
         "that the data have no use for the term beside the others. Evidence is the log Bayes "
         "factor that is lost without it. Both rank candidates while all of them compete, twins "
-        f"included; they do not decide. {what}"
+        f"included. {what}"
     )
     head = ["term", "kept", "columns", "λ", "evidence", "statistic", "p", "adjusted p"]
     formats = ["", "", ",d", FIGURES, FIGURES, ",.1f", P_VALUE, P_VALUE]
