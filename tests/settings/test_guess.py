@@ -17,7 +17,7 @@ from ardchoice.settings.guess.long import find_layouts, same_within, two_columns
 from ardchoice.settings.guess.people import covariate, find_person, find_weight, why_not
 from ardchoice.settings.guess.profile import named, profile_table
 from ardchoice.settings.guess.wide import best_order, match_codes
-from ardchoice.settings.guess.words import CHOICE, pieces, says, words
+from ardchoice.settings.guess.words import CHOICE, pieces, says, unlike_others, words
 
 MODE_CHOICE = Path(__file__).parents[1] / "reference" / "modechoice.csv"
 
@@ -97,6 +97,21 @@ def test_alternatives_come_in_the_order_of_most_attributes_not_of_availability()
     family = family_of(["A", "B", "C"], names)
     assert family.alternatives == ("A", "B", "C")
     assert family.templates["", "_X"] == {"B": "B_X"}
+
+
+@pytest.mark.parametrize(
+    ("names", "numbered", "apart"),
+    [
+        (["1", "2", "3"], True, ()),
+        (["alt1", "alt2", "none"], True, ("none",)),
+        (["A", "B", "status quo"], True, ("status quo",)),
+        (["car", "bus", "none"], False, ("none",)),
+    ],
+)
+def test_numbered_alternatives_are_told_from_named_ones_and_none_stands_apart(
+    names, numbered, apart
+):
+    assert unlike_others(names) == (numbered, apart)
 
 
 def test_attributes_are_named_without_separators_and_numbering_words():
@@ -232,6 +247,11 @@ def test_a_long_table_is_known_by_one_chosen_row_in_every_situation():
     assert not find_layouts(profiles(made_up.mode_choice()), {})
 
 
+def test_a_constant_of_one_alternative_is_not_taken_for_the_choice():
+    layouts = find_layouts(profiles(made_up.health_long()), {})
+    assert {one.chosen.name for one in layouts} == {"chosen"}
+
+
 def test_what_is_the_same_within_a_situation_is_seen():
     columns = profiles(pd.DataFrame({"s": [1, 1, 2, 2], "x": [5, 5, 6, 6], "y": [1, 2, 3, 3]}))
     assert same_within(columns[0], columns[1])
@@ -246,11 +266,15 @@ def test_the_roles_of_a_health_experiment():
     assert [a.name for a in roles.attributes] == ["risk", "wait"]
     assert [c.name for c in roles.covariates] == ["age"]
     assert "a constant says as much" in roles.left_out["asc_sq"]
+    assert not roles.labelled
+    assert roles.apart == ("status quo",)
 
 
 def test_situations_that_only_two_columns_number_are_explained(tmp_path):
     table = made_up.health_long().drop(columns="chid")
-    assert two_columns(profiles(table)) == ("patient_id", "task", "alt", "chosen")
+    one, two, layout = two_columns(profiles(table))
+    assert (one, two) == ("patient_id", "task")
+    assert (layout.alternative.name, layout.chosen.name) == ("alt", "chosen")
     path = written(table, tmp_path)
     text = guess_settings(path)
     assert "PLEASE LOOK" in text
@@ -258,6 +282,11 @@ def test_situations_that_only_two_columns_number_are_explained(tmp_path):
     (tmp_path / "study.toml").write_text(text)
     with pytest.raises(ac.SettingsError, match=r"data\.situation: is missing"):
         check_study(tmp_path / "study.toml")
+    # Once there is such a column, one line is all that is missing.
+    table.assign(nr=table["patient_id"] * 1000 + table["task"]).to_csv(path, index=False)
+    text = text.replace('# situation = "..."', 'situation = "nr"')
+    (tmp_path / "study.toml").write_text(text)
+    assert "240 choice situations of 40 persons" in check_study(tmp_path / "study.toml")
 
 
 # -- Whole tables --------------------------------------------------------------------------------

@@ -13,7 +13,7 @@ from ardchoice.settings.guess.words import (
     pieces,
     plain,
     says,
-    words,
+    unlike_others,
 )
 
 LONGEST = 3
@@ -46,9 +46,14 @@ class Family:
         return {c for where in self.templates.values() for c in where.values()}
 
     @property
+    def apart(self) -> tuple[str, ...]:
+        """Alternatives unlike the others: none of these, the status quo."""
+        return unlike_others(self.alternatives)[1]
+
+    @property
     def is_unlabelled(self) -> bool:
         """Whether names only number the alternatives: 1, 2, 3; alt1, alt2; A, B."""
-        return all(w.isdigit() or w in UNLABELLED for a in self.alternatives for w in words(a))
+        return unlike_others(self.alternatives)[0]
 
 
 def find_families(names: Sequence[str]) -> list[Family]:

@@ -78,8 +78,10 @@ def guess_settings(
     if trial.dropped is not None:
         text = write_page(roles, plan, where, size, trial.dropped, ())
         trial = replace(_try(text, table), dropped=trial.dropped)
-    if trial.doubts:
-        text = write_page(roles, plan, where, size, trial.dropped, trial.doubts)
+    # What is missing is seldom news: then a doubt says already why it could not be found.
+    doubts = trial.doubts if roles.doubts else (*trial.doubts, *trial.incomplete)
+    if doubts:
+        text = write_page(roles, plan, where, size, trial.dropped, doubts)
     return text
 
 
@@ -125,11 +127,14 @@ def guess_roles(
         roles = wide
     else:
         roles = _nothing_found(answers)
+    situation = named(columns, roles.column("situation"))
+    pair = None
     if roles.column("choice") is None and not layouts and wanted != "wide":
         pair = two_columns(columns)
-        if pair is not None:
-            roles = _two_columns_needed(pair)
-    return _with_people(roles, columns, answers)
+    if pair is not None:
+        situation = pair[2].situation
+        roles = _without_situation(guess_long(columns, pair[2], (), answers), pair[0], pair[1])
+    return _with_people(roles, columns, answers, situation)
 
 
 def _says_chosen(layouts: Sequence[object]) -> bool:
@@ -137,9 +142,10 @@ def _says_chosen(layouts: Sequence[object]) -> bool:
     return chosen is not None and says(chosen.name, CHOICE) > 0
 
 
-def _with_people(roles: Roles, columns: Sequence[Column], answers: Mapping[str, str]) -> Roles:
+def _with_people(
+    roles: Roles, columns: Sequence[Column], answers: Mapping[str, str], situation: Column | None
+) -> Roles:
     """The same roles with person, weight and covariates."""
-    situation = named(columns, roles.column("situation"))
     choice = named(columns, roles.column("choice"))
     used = {c for r in ("choice", "situation", "alternative", "chosen") if (c := roles.column(r))}
     used |= _columns_of(roles, columns) | set(roles.left_out)
@@ -200,22 +206,18 @@ def _nothing_found(answers: Mapping[str, str]) -> Roles:
     )
 
 
-def _two_columns_needed(pair: tuple[str, str, str, str]) -> Roles:
-    one, two, alternative, chosen = pair
+def _without_situation(roles: Roles, one: str, two: str) -> Roles:
+    """All roles but that of the situation, which no column has by itself."""
     said = f"only {one} and {two} together number the choice situations"
-    return Roles(
-        layout=Finding("long", f"rows of one {one} and {two} differ in {alternative}"),
-        alternatives={},
-        findings={
-            "situation": Finding(None, said, sure=False),
-            "alternative": Finding(alternative, "every value stands once in a situation"),
-            "chosen": Finding(chosen, "yes once in a situation"),
-        },
-        attributes=(),
-        doubts=(
-            f"No column numbers the choice situations: {said}. Add such a column to the table "
-            f"(for instance {one} * 1000 + {two}) and run `ardchoice init` again.",
-        ),
+    doubt = (
+        f"No column numbers the choice situations by itself: {said}. Add such a column to the "
+        f"table (for instance {one} * 1000 + {two}) and name it as data.situation."
+    )
+    return replace(
+        roles,
+        layout=Finding("long", roles.layout.why),
+        findings={**roles.findings, "situation": Finding(None, said, sure=False)},
+        doubts=(doubt, *roles.doubts),
     )
 
 
@@ -255,11 +257,14 @@ class _Trial:
     ----------
     dropped
         What is wrong with some rows; None where all can be used.
+    incomplete
+        What the file lacks.
     doubts
         What stands in the way, a sentence each.
     """
 
     dropped: str | None = None
+    incomplete: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 
 
@@ -270,7 +275,7 @@ def _try(text: str, table: Table) -> _Trial:
         try:
             settings = parse_settings(text)
         except SettingsError as error:
-            return _Trial(doubts=tuple(f"Not complete: {m}" for m in error.mistakes))
+            return _Trial(incomplete=tuple(f"Not complete: {m}" for m in error.mistakes))
         try:
             data = settings.read_choices(table=table)
             space = settings.make_space(data)

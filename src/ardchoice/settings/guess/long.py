@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import combinations
 
 import numpy as np
@@ -21,6 +21,7 @@ from ardchoice.settings.guess.words import (
     UNLABELLED,
     WEIGHT,
     says,
+    unlike_others,
     words,
 )
 
@@ -83,6 +84,8 @@ def find_layouts(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
             for alternative in names[:MOST_TRIED]:
                 if alternative in (situation, chosen):
                     continue
+                if same_within(alternative, chosen) and not told:
+                    continue  # a constant of one alternative, not a choice
                 unique = only_once(situation.codes, alternative.codes)
                 if unique >= ONLY_ONCE or told:
                     score = _score(situation, alternative, chosen) + one + unique
@@ -116,24 +119,39 @@ def only_once(situation: npt.NDArray[np.intp], alternative: npt.NDArray[np.intp]
     return len(np.unique(cell)) / len(cell)
 
 
-def two_columns(columns: Sequence[Column]) -> tuple[str, str, str, str] | None:
-    """Person, task, alternative, chosen, where only the first two together number situations."""
+def two_columns(columns: Sequence[Column]) -> tuple[str, str, Layout] | None:
+    """Two columns that only together number the situations, and the layout that they make."""
     marks = [c for c in columns if c.is_mark and c.distinct == 2 and says(c.name, CHOICE)]
     ids = [c for c in columns if not c.missing and 2 <= c.distinct <= c.rows / 2]
     ids = [c for c in ids if says(c.name, SITUATION | DESIGN | PERSON)]
     names = [c for c in columns if c.distinct >= 2 and says(c.name, ALTERNATIVE)]
     for chosen in marks:
         for one, two in combinations(ids[:MOST_TRIED], 2):
-            pair = one.codes.astype(np.int64) * two.distinct + two.codes
-            situation = np.asarray(pd.factorize(pair)[0], dtype=np.intp)
-            if one_chosen(situation, chosen.marked) < ONE_CHOSEN:
+            both = _together(one, two)
+            share = one_chosen(both.codes, chosen.marked)
+            if share < ONE_CHOSEN:
                 continue
             for alternative in names:
-                if alternative not in (one, two, chosen) and (
-                    only_once(situation, alternative.codes) >= ONLY_ONCE
-                ):
-                    return one.name, two.name, alternative.name, chosen.name
+                unique = only_once(both.codes, alternative.codes)
+                if alternative not in (one, two, chosen) and unique >= ONLY_ONCE:
+                    layout = Layout(both, alternative, chosen, 0.0, share, unique)
+                    return one.name, two.name, layout
     return None
+
+
+def _together(one: Column, two: Column) -> Column:
+    """A column that two columns make together."""
+    pair = one.codes.astype(np.int64) * two.distinct + two.codes
+    codes, values = pd.factorize(pair)
+    return replace(
+        one,
+        name=f"{one.name}, {two.name}",
+        position=-1,
+        distinct=len(values),
+        labels=(),
+        shares=(),
+        codes=np.asarray(codes, dtype=np.intp),
+    )
 
 
 def guess_long(
@@ -182,7 +200,9 @@ def guess_long(
             attributes.append(_attribute(column))
     codes = {text: text for text in alternative.labels}
     numbers = all(text.lstrip("-").isdigit() for text in codes)
-    placeless = numbers and any(w in UNLABELLED for w in words(alternative.name))
+    placeless, apart = unlike_others(list(codes))
+    if numbers:  # modes may have numbers, too: the name of the column tells
+        placeless = any(w in UNLABELLED for w in words(alternative.name))
     doubts = []
     if numbers and not placeless:
         doubts.append(
@@ -199,7 +219,8 @@ def guess_long(
         findings=findings,
         attributes=tuple(attributes),
         left_out=left_out,
-        labelled=not placeless and len(codes) <= 60,
+        labelled=not placeless,
+        apart=apart,
         doubts=tuple(doubts),
     )
 

@@ -210,7 +210,7 @@ def _space(roles: Roles, plan: Plan) -> list[str]:
         )
         out += ["specific = false", "generic = true", "constants = false"]
         if plan.add:
-            out += comment("Alternatives without attributes need a constant.")
+            out += comment("What is unlike the others has a constant.")
             out.append(f"add = {toml_value([str(Term((name,))) for name in plan.add])}")
         return out
     if plan.base is not None:

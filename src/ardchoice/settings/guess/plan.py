@@ -33,7 +33,7 @@ class Plan:
         Whether all alternatives share their coefficients.
     constants
     add
-        Terms besides: the constant of an alternative without attributes.
+        Alternatives that have a constant though the others have none.
     columns
         How many it has, about.
     others
@@ -78,14 +78,13 @@ def plan_space(roles: Roles, situations: int, columns: Sequence[Column]) -> Plan
         else:
             others.append(covariate.name)
     base = names[-1] if names and not generic else None
-    optout = roles.without_attributes if generic else ()
     return Plan(
         transforms=transforms,
         by=tuple(c.name for c in roles.covariates if c.name in by),
         base=base,
         generic=generic,
         constants=not generic,
-        add=tuple(optout),
+        add=roles.apart if generic else (),
         columns=total,
         others=tuple(others),
         signs=tuple(a.name for a in numeric if says(a.name, UNLIKED)),

@@ -67,8 +67,8 @@ class Roles:
         A pattern, or alternative -> column; None where there is none.
     labelled
         Whether the alternatives have names that mean something.
-    without_attributes
-        Alternatives that no column speaks of: not to buy, none of these.
+    apart
+        Alternatives unlike the others: none of these, the status quo.
     doubts
         What the file must say plainly, a sentence each.
     """
@@ -81,7 +81,7 @@ class Roles:
     left_out: dict[str, str] = field(default_factory=dict)
     availability: str | dict[str, str] | None = None
     labelled: bool = True
-    without_attributes: tuple[str, ...] = ()
+    apart: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
 
     def column(self, role: str) -> str | None:

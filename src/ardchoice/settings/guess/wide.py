@@ -27,6 +27,8 @@ RARE = 0.02
 """A code that fewer rows than this have is a slip or 'unknown', not an alternative."""
 MOST_PERMUTED = 6
 """Alternatives up to which every way to match codes is tried against the availability."""
+MOST_LISTED = 12
+"""Columns of an attribute that are listed one by one."""
 TOLERATED = 0.02
 """Share of choices of something unavailable that may be slips."""
 NEARLY = 3.0
@@ -92,7 +94,7 @@ def guess_wide(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles |
         attributes=_attributes(best.family, templates, columns, alternatives),
         availability=available,
         labelled=not best.family.is_unlabelled,
-        without_attributes=without,
+        apart=tuple(dict.fromkeys([*best.family.apart, *without])),
         doubts=tuple(doubts),
     )
 
@@ -381,7 +383,8 @@ def _attributes(
         while name in taken:
             name += "_"
         taken.add(name)
-        complete = set(where) == set(alternatives)
+        # Where an alternative has no such column the pattern does too, but with a warning.
+        complete = set(where) == set(alternatives) or len(where) > MOST_LISTED
         how: dict[str, object] = {"column": pattern_of(template) if complete else dict(where)}
         why = f"columns {_few(list(where.values()))}"
         if len(where) == 1 and len(family.alternatives) > 1:

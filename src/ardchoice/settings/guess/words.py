@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from collections.abc import Sequence
 
 _PIECES = re.compile(r"[^\W\d_]+|\d+|[\W_]+")
 _HUMP = re.compile(r"(?<=[^\W\d_A-Z])(?=[A-Z])")
@@ -63,7 +64,10 @@ _PEOPLE = """income inc hinc earnings age sex male female gender purpose educati
     experience"""
 PEOPLE = tuple(_PEOPLE.split())
 """Facts about people that are often worth an interaction, the likeliest first."""
-OPT_OUT = _set("none optout opt out outside nochoice neither statusquo sq nobuy no")
+OPT_OUT = _set(
+    """none optout opt out outside nochoice neither status quo statusquo sq nobuy no current today
+    donothing"""
+)
 
 
 def pieces(name: str) -> list[str]:
@@ -87,3 +91,14 @@ def says(name: str, vocabulary: frozenset[str]) -> int:
     if plain(name) in vocabulary:
         return 2
     return int(any(w in vocabulary for w in words(name)))
+
+
+def unlike_others(names: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
+    """Whether alternatives are merely numbered (1, 2; alt1, alt2; A, B), and which stand apart.
+
+    Apart stand 'none', the status quo and the like.
+    """
+    apart = tuple(n for n in names if plain(n) in OPT_OUT or set(words(n)) <= OPT_OUT)
+    rest = [words(n) for n in names if n not in apart]
+    numbered = all(w.isdigit() or w in UNLABELLED for name in rest for w in name)
+    return bool(rest) and numbered, apart
