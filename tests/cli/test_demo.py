@@ -1,5 +1,6 @@
 """The demo: from data to report by the same way as everybody's study."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -10,6 +11,8 @@ from ardchoice.cli.demo import SETTINGS, must_be_ours, prepared
 from ardchoice.settings import parse_settings
 
 WIDTH = 80
+README = Path(__file__).parents[2] / "README.md"
+README_PART = re.compile(r"^```text\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
 def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Path) -> None:
@@ -21,6 +24,9 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
     assert "15,542.4" in printed  # the published R6, for comparison
     assert "Value of time" in printed
     assert max(map(len, lines_of(printed)[:-1])) <= WIDTH
+    # README shows a part of it.
+    for line in README_PART.search(README.read_text(encoding="utf-8"))[1].splitlines():  # type: ignore[index]
+        assert line in printed
     # It is a study like any other.
     assert "15,212.7" in command("run", folder / "study.toml", "--resume").stdout
 
