@@ -8,16 +8,17 @@ from click.shell_completion import get_completion_class
 VARIABLE = "_ARDCHOICE_COMPLETE"
 
 
-@click.command()
+@click.command(short_help="Make your shell complete what you type.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
     """Print a script that makes SHELL complete what you type.
 
     \b
-    ardchoice completion bash >> ~/.bashrc
-    ardchoice completion zsh  >> ~/.zshrc
-    ardchoice completion fish > ~/.config/fish/completions/ardchoice.fish
+    Examples:
+      ardchoice completion bash >> ~/.bashrc
+      ardchoice completion zsh  >> ~/.zshrc
+      ardchoice completion fish > ~/.config/fish/completions/ardchoice.fish
     """  # noqa: D301 - click reads the backspace
     made = get_completion_class(shell)
     if made is None:

@@ -68,7 +68,7 @@ exports = ["biogeme", "pylogit", "xlogit", "apollo", "text", "latex"]
 """
 
 
-@click.command()
+@click.command(short_help="The whole job on the Swissmetro data.")
 @click.option("--out", type=new_folder, default="ardchoice-demo", show_default=True)
 @click.option("--raw", type=new_file, help="Only write the raw table to this CSV, to try init on.")
 @click.option("--force", is_flag=True, help="Begin anew in a folder that is no demo any more.")
@@ -79,9 +79,10 @@ def demo(voice: Voice, out: Path, raw: Path | None, force: bool) -> None:
     Writes a table and a study file of its own, and runs it as `ardchoice run` would.
 
     \b
-    ardchoice demo
-    ardchoice demo --out elsewhere
-    ardchoice demo --raw swissmetro.csv
+    Examples:
+      ardchoice demo
+      ardchoice demo --out elsewhere
+      ardchoice demo --raw swissmetro.csv
     """  # noqa: D301 - click reads the backspace
     if raw is not None:
         must_be_free(raw, force)

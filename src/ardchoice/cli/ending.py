@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import signal
+import socket
 import sys
 import tempfile
 import threading
@@ -118,10 +119,10 @@ def _stopping(voice: Voice) -> Iterator[None]:
         yield
         return
     over = threading.Event()
-    ours, theirs = os.pipe()
-    os.set_blocking(theirs, False)
+    ours, theirs = socket.socketpair()
+    theirs.setblocking(False)
     before = {s: signal.signal(s, _interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
-    woken = signal.set_wakeup_fd(theirs, warn_on_full_buffer=False)
+    woken = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
     threading.Thread(target=_watch, args=(ours, over, voice), daemon=True).start()
     try:
         yield
@@ -130,23 +131,21 @@ def _stopping(voice: Voice) -> Iterator[None]:
         signal.set_wakeup_fd(woken)
         for which, handler in before.items():
             signal.signal(which, handler)
-        os.close(theirs)
+        theirs.close()
 
 
 def _interrupt(signum: int, frame: FrameType | None) -> None:
     raise KeyboardInterrupt
 
 
-def _watch(pipe: int, over: threading.Event, voice: Voice) -> None:
+def _watch(pipe: socket.socket, over: threading.Event, voice: Voice) -> None:
     stops = {int(signal.SIGINT), int(signal.SIGTERM)}
-    try:
-        while heard := os.read(pipe, 1):
+    with pipe:
+        while heard := pipe.recv(1):
             if heard[0] in stops:
                 break
         else:
             return
-    finally:
-        os.close(pipe)
     if over.wait(GRACE):
         return
     with suppress(OSError, ValueError):

@@ -13,7 +13,7 @@ from ardchoice.reproduce.items import ITEMS
 from ardchoice.reproduce.jobs import JobsStep
 
 
-@click.command()
+@click.command(short_help="The published tables and figures anew.")
 @click.option(
     "--out",
     default="reproduction",
@@ -31,8 +31,9 @@ def reproduce(
     """Make the published tables and figures anew, ours beside theirs.
 
     \b
-    ardchoice reproduce --quick
-    ardchoice reproduce --out paper --only real --only ours
+    Examples:
+      ardchoice reproduce --quick
+      ardchoice reproduce --out paper --only real --only ours
     """  # noqa: D301 - click reads the backspace
     voice.resume = " ".join(["ardchoice reproduce", "--out", str(out)])
 

@@ -17,7 +17,7 @@ from ardchoice.settings import read_settings
 from ardchoice.settings.check import telling_lines
 
 
-@click.command()
+@click.command(short_help="Do the whole job; ends with a report.")
 @click.argument("study", type=click.Path(path_type=Path))
 @click.option("--out", type=new_folder, help="Folder to write; the study file says it if left.")
 @click.option("--resume", is_flag=True, help="Go on with a run that was interrupted.")
@@ -42,9 +42,10 @@ def run(
     What is done is kept on the way: Ctrl-C loses little, and --resume goes on.
 
     \b
-    ardchoice run study.toml
-    ardchoice run study.toml --out results-2 --quiet
-    ardchoice run study.toml --resume
+    Examples:
+      ardchoice run study.toml
+      ardchoice run study.toml --out results-2 --quiet
+      ardchoice run study.toml --resume
     """  # noqa: D301 - click reads the backspace
     if quiet and as_json:
         raise click.UsageError("--quiet and --json exclude one another.")

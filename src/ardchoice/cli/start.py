@@ -23,7 +23,7 @@ NONE = "-"
 """How a user says that a role has no column."""
 
 
-@click.command()
+@click.command(short_help="Look at a table, write a study file.")
 @click.argument("table", required=False, type=click.Path(path_type=Path))
 @click.option("--out", type=new_file, default="study.toml", show_default=True)
 @force_option
@@ -39,9 +39,10 @@ def init(
     guess stands in the file with its reason and what else it could be. --out - prints it.
 
     \b
-    ardchoice init choices.csv
-    ardchoice init choices.parquet --out trips.toml --ask
-    ardchoice init --example --out example.toml
+    Examples:
+      ardchoice init choices.csv
+      ardchoice init choices.parquet --out trips.toml --ask
+      ardchoice init --example --out example.toml
     """  # noqa: D301 - click reads the backspace
     if example == (table is not None):
         raise click.UsageError("Name a table to look at, or say --example.")
@@ -59,13 +60,14 @@ def init(
         voice.note(f"Look through it, then: {command_line('check', out)}")
 
 
-@click.command()
+@click.command(short_help="What is in the data, what is wrong, how long it takes.")
 @click.argument("study", type=click.Path(path_type=Path))
 def check(study: Path) -> None:
     """What is in the data of a STUDY file, what is wrong, how large the space, how long it takes.
 
     \b
-    ardchoice check study.toml
+    Examples:
+      ardchoice check study.toml
     """  # noqa: D301 - click reads the backspace
     say(check_study(study))
 

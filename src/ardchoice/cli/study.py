@@ -27,7 +27,7 @@ READABLE = {"text": write_text, "latex": write_latex}
 study_argument = click.argument("study", type=click.Path(path_type=Path))
 
 
-@click.command()
+@click.command(short_help="Probabilities of other choice situations.")
 @study_argument
 @click.argument("table", type=click.Path(dir_okay=False, path_type=Path))
 @click.option("--out", type=new_file, default=STDOUT, help="A CSV file; printed unless told.")
@@ -39,8 +39,9 @@ def predict(study: Path, table: Path, out: Path, force: bool) -> None:
     has, as far as its model uses them; what was chosen need not be in it.
 
     \b
-    ardchoice predict results new.csv
-    ardchoice predict results new.parquet --out probabilities.csv
+    Examples:
+      ardchoice predict results new.csv
+      ardchoice predict results new.parquet --out probabilities.csv
     """  # noqa: D301 - click reads the backspace
     if str(out) != STDOUT:
         if out.exists() and table.exists() and out.samefile(table):
@@ -69,7 +70,7 @@ def _csv(ids: str, first: list[object], frame: pd.DataFrame) -> str:
     return buffer.getvalue()
 
 
-@click.command()
+@click.command(short_help="The model as a script for another package.")
 @study_argument
 @click.argument("package", type=click.Choice(PACKAGES))
 @click.option("--out", type=new_file, help="A file; named after PACKAGE if left.")
@@ -81,9 +82,10 @@ def export(study: Path, package: str, out: Path | None, force: bool) -> None:
     expect. `text` and `latex` are the utility functions; --out - prints these.
 
     \b
-    ardchoice export results biogeme
-    ardchoice export results apollo --out model.R
-    ardchoice export results text --out -
+    Examples:
+      ardchoice export results biogeme
+      ardchoice export results apollo --out model.R
+      ardchoice export results text --out -
     """  # noqa: D301 - click reads the backspace
     out = Path(FILE_NAMES[package]) if out is None else out
     if str(out) != STDOUT:
@@ -95,7 +97,7 @@ def export(study: Path, package: str, out: Path | None, force: bool) -> None:
     click.echo(READABLE[package](ac.load(study).result))
 
 
-@click.command()
+@click.command(short_help="The report of a saved study.")
 @study_argument
 @click.option("--out", type=new_file, default="report.html", show_default=True)
 @force_option
@@ -103,8 +105,9 @@ def report(study: Path, out: Path, force: bool) -> None:
     """Write the report of a saved STUDY: one HTML file that needs nothing else.
 
     \b
-    ardchoice report results
-    ardchoice report results --out talk.html
+    Examples:
+      ardchoice report results
+      ardchoice report results --out talk.html
     """  # noqa: D301 - click reads the backspace
     must_be_free(out, force)
     with listening("auto") as listener:
