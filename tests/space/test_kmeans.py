@@ -118,5 +118,5 @@ def test_as_many_classes_as_places_still_find_room(monkeypatch):
 def test_a_class_that_would_become_empty_stops_the_iteration():
     # The outer means pull both values out of the middle class.
     values = np.array([-0.1, 0.0, 10.0, 10.1])
-    cuts = _lloyd(values, np.array([0, 1, 3, 4]))
+    cuts = _lloyd(values, np.arange(5), np.array([0, 1, 3, 4]))
     np.testing.assert_array_equal(np.searchsorted(cuts, values, side="right"), [0, 1, 1, 2])

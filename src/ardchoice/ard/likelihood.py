@@ -117,8 +117,9 @@ class LogitLikelihood:
             Part(p.alternatives, p.columns, np.concatenate([b.parts[i].x for b in blocks], axis=2))
             for i, p in enumerate(first.parts)
         )
-        available = None if data.available.all() else data.available
-        return Block(parts, available, data.chosen(), data.weight, data.available.shape)
+        available = None if data.always(range(len(data.alternatives))) else data.available
+        choice = np.asarray(data.chosen(), dtype=np.intp)
+        return Block(parts, available, choice, data.weight, data.available.shape)
 
 
 class LogitBatch:

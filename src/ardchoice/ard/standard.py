@@ -46,11 +46,11 @@ class Spread:
 
 def spread_of(design: Design, over: Rows) -> Spread:
     """One pass over the columns of a design."""
-    moments, available = design.moments(design.passing(), over), design.data.available
+    moments, data = design.moments(design.passing(), over), design.data
     count = np.zeros(design.n_columns)
     for term in design.encoding.terms:
-        here = available[list(term.alternatives)]
-        count[term.columns] = here.sum() if over == "available" else here.size
+        here = data.times_available[list(term.alternatives)]
+        count[term.columns] = here.sum() if over == "available" else len(here) * len(data)
     return Spread(count, moments.mean, moments.sd, over)
 
 

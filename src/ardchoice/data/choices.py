@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, Literal
 
 import numpy as np
@@ -16,6 +17,20 @@ from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
 
 Unit = Literal["person", "situation"]
+
+
+EVERY = slice(None)
+"""All rows."""
+ROWS = 1 << 18
+"""Rows that are looked at together where all would be too many."""
+
+
+def pick(array: npt.NDArray[Any], places: Sequence[int], rows: slice = EVERY) -> npt.NDArray[Any]:
+    """Some of the first axis and a range of the last, as a view where they follow each other."""
+    first, last = places[0], places[-1]
+    if last - first + 1 == len(places):
+        return array[first : last + 1, rows]
+    return np.asarray(array[:, rows][list(places)])
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,9 +57,14 @@ class Attribute:
     reference: int = 0
     recoding: Recoding | None = None
 
-    def of(self, alternative: int) -> npt.NDArray[Any]:
-        """The values for one alternative; shape (N,)."""
-        return np.asarray(self.values[self.alternatives.index(alternative)])
+    def of(self, alternative: int, rows: slice = EVERY) -> npt.NDArray[Any]:
+        """The values for one alternative, numbers as float64; shape (N,), or of some rows."""
+        return np.asarray(self.at([self.alternatives.index(alternative)], rows)[0])
+
+    def at(self, places: Sequence[int], rows: slice = EVERY) -> npt.NDArray[Any]:
+        """The values at some places among its alternatives, numbers as float64; shape (A, N)."""
+        values = pick(self.values, places, rows)
+        return values if self.levels is not None else np.asarray(values, dtype=np.float64)
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,6 +87,10 @@ class Covariate:
     levels: tuple[str, ...] | None = None
     reference: int = 0
     recoding: Recoding | None = None
+
+    def numbers(self, rows: slice = EVERY) -> npt.NDArray[np.float64]:
+        """The values as float64; shape (N,), or of some rows."""
+        return np.asarray(self.values[rows], dtype=np.float64)
 
     @property
     def is_categorical(self) -> bool:
@@ -136,10 +160,39 @@ class ChoiceData:
         """Number of choice situations, N."""
         return len(self)
 
-    @property
+    @cached_property
     def n_persons(self) -> int | None:
         """Number of persons, or None when the data have no person ids."""
         return None if self.person is None else int(self.person.max(initial=-1)) + 1
+
+    @cached_property
+    def known(self) -> dict[Any, Any]:
+        """What was found out about these data, so that it is not found out again."""
+        return {}
+
+    def ranges(self, size: int | None = None) -> Iterator[slice]:
+        """All rows, some at a time."""
+        step = ROWS if size is None else size
+        return (slice(a, min(a + step, len(self))) for a in range(0, max(len(self), 1), step))
+
+    def weights_of(self, rows: slice) -> npt.NDArray[np.float64]:
+        """Weights of some rows, ones when there are none."""
+        n = len(range(*rows.indices(len(self))))
+        return np.ones(n) if self.weight is None else self.weight[rows]
+
+    @cached_property
+    def times_available(self) -> npt.NDArray[np.intp]:
+        """In how many situations every alternative is available; shape (J,)."""
+        return np.array([np.count_nonzero(row) for row in self.available], dtype=np.intp)
+
+    def always(self, alternatives: Sequence[int]) -> bool:
+        """Whether these alternatives are available in every situation."""
+        return bool((self.times_available[list(alternatives)] == len(self)).all())
+
+    @cached_property
+    def total_weight(self) -> float:
+        """Of all situations."""
+        return float(len(self)) if self.weight is None else float(self.weight.sum())
 
     @property
     def weights(self) -> npt.NDArray[np.float64]:
@@ -155,9 +208,17 @@ class ChoiceData:
             )
         return self.choice
 
+    def times_chosen(self) -> npt.NDArray[np.float64]:
+        """How often each alternative was chosen, weights counted; shape (J,)."""
+        choice, counts = self.chosen(), np.zeros(len(self.alternatives))
+        for rows in self.ranges():
+            weight = None if self.weight is None else self.weight[rows]
+            counts += np.bincount(choice[rows], weight, minlength=len(counts))
+        return counts
+
     def shares(self) -> pd.Series:
         """Observed (weighted) share of each alternative."""
-        counts = np.bincount(self.chosen(), self.weights, minlength=len(self.alternatives))
+        counts = self.times_chosen()
         return pd.Series(counts / counts.sum(), index=list(self.alternatives), name="share")
 
     def alternative(self, name: str) -> int:

@@ -197,7 +197,7 @@ class Design:
         return Block(
             parts,
             available=None if available.all() else available,
-            choice=np.zeros(n, dtype=np.intp) if data.choice is None else data.choice[rows],
+            choice=_choices(data, rows, n),
             weight=None if data.weight is None else data.weight[rows],
             shape=(len(data.alternatives), n),
             person=None if data.person is None else data.person[rows],
@@ -270,6 +270,13 @@ def _deviations(over: Rows, block: Block) -> _Deviations:
             x = x - mean[k, None]
             squares[k] = np.einsum("kb,kb->k", x, x)
     return _Deviations(count, mean, squares)
+
+
+def _choices(data: ChoiceData, rows: slice, n: int) -> npt.NDArray[np.intp]:
+    """Of some rows, zeros where there are none; shape (n,)."""
+    if data.choice is None:
+        return np.zeros(n, dtype=np.intp)
+    return np.asarray(data.choice[rows], dtype=np.intp)
 
 
 def _by_alternatives(encoding: Encoding) -> dict[tuple[int, ...], list[TermColumns]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from itertools import product
 from typing import Any
@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.data.distinct import values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean, first_few
 from ardchoice.space import Linear, Term
 from ardchoice.space.terms import CONSTANT
@@ -38,27 +39,29 @@ class Levels:
         """The levels that have a column."""
         return tuple(v for i, v in enumerate(self.levels) if i != self.reference)
 
-    def positions(
-        self, codes: npt.NDArray[Any], levels: tuple[str, ...], situation: npt.NDArray[Any]
-    ) -> npt.NDArray[np.int32]:
-        """Column of every value, the count of columns for the reference; shape (n,).
+    def lookup(self, levels: tuple[str, ...]) -> npt.NDArray[np.int32]:
+        """Column of every level of some data, the count of columns for the reference, -1 for none.
 
-        Parameters
-        ----------
-        codes, levels
-            The values, shape (n,), as positions in the levels of the data they come from. These are
-            matched by label: their order may differ, and some may be missing.
-        situation
-            Shape (n,): where each value stands, for the error that a new level raises.
+        Levels are matched by label: their order may differ, and some may be missing.
         """
         known = {level: i for i, level in enumerate(self.columns)}
         known[self.levels[self.reference]] = len(known)
-        lookup = np.array([known.get(level, -1) for level in levels], dtype=np.int32)
-        found = np.asarray(lookup[codes])
-        unseen = found < 0
-        if unseen.any():
-            new = [levels[c] for c in np.unique(codes[unseen])]
-            rows = list(dict.fromkeys(situation[unseen].tolist()))
+        return np.array([known.get(level, -1) for level in levels], dtype=np.int32)
+
+    def refuse(
+        self, codes: npt.NDArray[Any], rows: Sequence[object], levels: tuple[str, ...]
+    ) -> None:
+        """Raise when there are values without a column.
+
+        Parameters
+        ----------
+        codes, rows
+            These values, as positions in the levels of the data they come from, and the situations
+            that have them.
+        levels
+        """
+        if len(codes):
+            new = [levels[c] for c in np.unique(codes)]
             raise SpecificationError(
                 f"{self.name} has {'a level' if len(new) == 1 else 'levels'} that the model has "
                 f"never seen: {', '.join(map(repr, new))} in {len(rows)} "
@@ -66,7 +69,6 @@ class Levels:
                 f"{', '.join(self.levels)}. Merge new levels into known ones when reading, or "
                 "leave these rows out."
             )
-        return found
 
 
 @dataclass(frozen=True)
@@ -236,24 +238,23 @@ def _learn(
 ) -> tuple[float, ...]:
     if attribute is None or attribute.levels is not None:
         return ()
-    if not any(data.available[j].any() for j in alternatives):
+    if not data.times_available[list(alternatives)].any():
         raise SpecificationError(f"'{term}': {term.place} is never available.")
     if isinstance(term.how, Linear):  # neither learns nor refuses anything
         return ()
-    values = available_values(data, attribute, alternatives)
+    values = values_of(data, attribute, alternatives)
     try:
-        parameters = term.how.learn(values)
-        term.how.check(values, parameters)
+        parameters = term.how.learn(values.values, values.counts)
+        term.how.check(values.values, parameters, values.counts)
     except TransformError as error:
         raise TransformError(f"'{term}': {error}") from None
+    data.known[checked(term, alternatives, parameters)] = True
     return parameters
 
 
-def available_values(
-    data: ChoiceData, attribute: Attribute, alternatives: tuple[int, ...]
-) -> npt.NDArray[np.float64]:
-    """All values of an attribute where these alternatives are available; shape (n,)."""
-    return np.concatenate([attribute.of(j)[data.available[j]] for j in alternatives])
+def checked(term: Term, alternatives: tuple[int, ...], parameters: tuple[float, ...]) -> object:
+    """Where data remember that a transform allows their values."""
+    return ("checked", term.what, term.how, alternatives, parameters)
 
 
 def _names(

@@ -1,17 +1,20 @@
-"""What a design holds: each base value once, each combination of levels once."""
+"""What a design is made of: each base once, each combination of levels once."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from math import prod
-from typing import Any, Literal, TypeVar
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import ChoiceData, Covariate
-from ardchoice.design.encoding import TermColumns
+from ardchoice.data import Attribute, ChoiceData, Covariate
+from ardchoice.data.choices import pick
+from ardchoice.data.distinct import values_of
+from ardchoice.design.encoding import TermColumns, checked
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean
 from ardchoice.space.transforms import Classes, Linear
 
@@ -21,17 +24,19 @@ Codes = npt.NDArray[np.int32]
 Of = Literal["value", "slope", "elasticity"]
 """What a column holds: h(x), h'(x), or x h'(x)."""
 
-Scalar = TypeVar("Scalar", bound=np.generic)
 KINDS = {True: "categorical", False: "numeric"}
 
 
 class Held:
-    """Bases and multipliers of the terms of one design, made once and shared."""
+    """Bases and multipliers of the terms of one design, made once and shared.
+
+    They hold nothing themselves: a range of rows is made from the data when it is wanted, so that
+    data may lie anywhere.
+    """
 
     def __init__(self, data: ChoiceData, of: Of) -> None:
         self.data, self.of = data, of
         self._bases: dict[object, Base] = {}
-        self._codes: dict[object, Codes] = {}
         self._multipliers: dict[object, Multiplier] = {}
 
     def base(self, term: TermColumns) -> Base:
@@ -47,11 +52,7 @@ class Held:
         if not any(key):
             return None
         if key not in self._multipliers:
-            if term.by and term.by not in self._codes:
-                self._codes[term.by] = combine_levels(self.data, term)
-            times = multiply_numbers(self.data, term)
-            n_codes = prod(len(levels.columns) for levels in term.by)
-            self._multipliers[key] = Multiplier(self._codes.get(term.by), n_codes, times)
+            self._multipliers[key] = make_multiplier(self.data, term)
         return self._multipliers[key]
 
 
@@ -59,100 +60,136 @@ class Held:
 
 
 @dataclass(frozen=True, eq=False)
-class Ones:
-    """A constant: one where its alternatives are available, shape (A, N); None where always."""
+class _Place:
+    """The alternatives that a term enters: A of the J of some data."""
 
-    available: Bools | None
+    data: ChoiceData
+    alternatives: tuple[int, ...]
+    always: bool
+
+    def available(self, rows: slice) -> Bools | None:
+        """Shape (A, B); None where always."""
+        return None if self.always else pick(self.data.available, self.alternatives, rows)
+
+
+@dataclass(frozen=True, eq=False)
+class Ones:
+    """A constant: one where its alternatives are available."""
+
+    place: _Place
 
     def expand(self, rows: slice) -> Floats:
         """Shape (1, A, B), or one that broadcasts to it."""
-        if self.available is None:
-            return np.ones((1, 1, 1))
-        return self.available[:, rows].astype(float)[None]
+        available = self.place.available(rows)
+        return np.ones((1, 1, 1)) if available is None else available.astype(float)[None]
 
 
 @dataclass(frozen=True, eq=False)
 class Numbers:
-    """Numbers, shape (C, A, N), that count where `available`, shape (A, N); None where always."""
+    """Columns made of the numbers of an attribute, zero where they do not count.
 
-    values: Floats
-    available: Bools | None = None
+    Attributes
+    ----------
+    place
+    attribute
+    at
+        Where the alternatives of the place stand among those of the attribute.
+    make
+        (n,) -> (C, n), or None for the numbers as they are.
+    """
+
+    place: _Place
+    attribute: Attribute
+    at: tuple[int, ...]
+    make: Callable[[Floats], Floats] | None
 
     def expand(self, rows: slice) -> Floats:
         """Shape (C, A, B)."""
-        values = self.values[..., rows]
-        if self.available is None:
-            return values
-        return np.where(self.available[:, rows], values, 0.0)
+        values, available = self.attribute.at(self.at, rows), self.place.available(rows)
+        if self.make is None:
+            return values[None] if available is None else np.where(available, values, 0.0)[None]
+        if available is None:
+            return self.make(values.reshape(-1)).reshape(-1, *values.shape)
+        # Only values of available alternatives are looked at: elsewhere there may be anything.
+        columns = self.make(values[available])
+        out = np.zeros((len(columns), *values.shape))
+        out[:, available] = columns
+        return out
 
 
 @dataclass(frozen=True, eq=False)
 class Members:
-    """Classes: which of `n_columns` columns is one, shape (A, N); `n_columns` for none."""
+    """Classes: the column of a value is one, where it has one.
 
-    column: Codes
+    Attributes
+    ----------
+    place, attribute, at
+    codes
+        (n,) -> which of `n_columns` columns, `n_columns` for none; shape (n,).
+    n_columns
+    """
+
+    place: _Place
+    attribute: Attribute
+    at: tuple[int, ...]
+    codes: Callable[[npt.NDArray[Any]], Codes]
     n_columns: int
 
     def expand(self, rows: slice) -> Floats:
         """Shape (C, A, B)."""
+        values, available = self.attribute.at(self.at, rows), self.place.available(rows)
+        if available is None:
+            column = self.codes(values)
+        else:
+            column = np.full(values.shape, self.n_columns, dtype=np.int32)
+            column[available] = self.codes(values[available])
         columns = np.arange(self.n_columns, dtype=np.int32)[:, None, None]
-        return np.asarray(self.column[:, rows] == columns, dtype=float)
+        return np.asarray(column == columns, dtype=float)
 
 
 Base = Ones | Numbers | Members
 
 
 def make_base(data: ChoiceData, term: TermColumns, of: Of) -> Base:
-    """The values that a term starts from; a stepwise term has them but no slopes.
-
-    Only values of available alternatives are looked at: elsewhere there may be anything.
-    """
-    available = _pick(data.available, term.alternatives)
+    """What a term starts from; a stepwise term has values but no slopes."""
+    place = _Place(data, term.alternatives, data.always(term.alternatives))
     if term.term.what is None:
-        return Ones(None if available.all() else available)
-    values = _attribute_values(data, term)
-    if not term.is_stepwise:
-        return _numbers(term, values, available, of)
-    codes, n_columns = _members(data, term, values, available)
-    column = np.full(values.shape, n_columns, dtype=np.int32)
-    column[available] = codes
-    return Members(column, n_columns)
+        return Ones(place)
+    attribute = _attribute(data, term)
+    at = tuple(attribute.alternatives.index(j) for j in term.alternatives)
+    how, parameters = term.term.how, term.parameters
+    if term.base is not None:
+        lookup = term.base.lookup(attribute.levels or ())
+        if (lookup < 0).any():
+            unseen = _unseen(data, lookup, lambda rows: attribute.at(at, rows), place.available)
+            term.base.refuse(*unseen, attribute.levels or ())
+        return Members(place, attribute, at, lookup.__getitem__, len(term.base.columns))
+    if isinstance(how, Classes):
+        codes = partial(how.codes, parameters=parameters)
+        return Members(place, attribute, at, codes, len(parameters))
+    if isinstance(how, Linear) and of == "value":
+        return Numbers(place, attribute, at, None)
+    _check(data, term, attribute)
+    make = {"value": how.apply, "slope": how.slope, "elasticity": how.elasticity}[of]
+    return Numbers(place, attribute, at, partial(make, parameters=parameters))
 
 
-def _numbers(term: TermColumns, values: Floats, available: Bools, of: Of) -> Numbers:
-    how, everywhere = term.term.how, bool(available.all())
-    if isinstance(how, Linear) and of == "value":  # as they are: no copy
-        return Numbers(values[None], None if everywhere else available)
-    x = values[available]
+def _check(data: ChoiceData, term: TermColumns, attribute: Attribute) -> None:
+    """Whether the transform allows these values, found out once for every data."""
+    how = term.term.how
+    key = checked(term.term, term.alternatives, term.parameters)
+    if key in data.known:
+        return
+    values = values_of(data, attribute, term.alternatives)
     try:
-        how.check(x, term.parameters)
+        how.check(values.values, term.parameters, values.counts)
     except TransformError as error:
         raise TransformError(f"'{term.term}': {error}") from None
-    make = {"value": how.apply, "slope": how.slope, "elasticity": how.elasticity}[of]
-    columns = make(x, term.parameters)
-    if everywhere:
-        return Numbers(columns.reshape(-1, *values.shape))
-    out = np.zeros((len(columns), *values.shape))
-    out[:, available] = columns
-    return Numbers(out)
+    data.known[key] = True
 
 
-def _members(
-    data: ChoiceData, term: TermColumns, values: npt.NDArray[Any], available: Bools
-) -> tuple[Codes, int]:
-    """The column of every available value, and how many columns there are."""
-    if term.base is not None:
-        levels = data.attributes[term.base.name].levels or ()
-        situation = np.broadcast_to(data.situation, values.shape)[available]
-        codes = term.base.positions(values[available], levels, situation)
-        return codes, len(term.base.columns)
-    how = term.term.how
-    assert isinstance(how, Classes)  # noqa: S101 - a stepwise term is one or the other
-    return how.codes(values[available], term.parameters), len(term.parameters)
-
-
-def _attribute_values(data: ChoiceData, term: TermColumns) -> npt.NDArray[Any]:
-    """Shape (A, N), or an error when these data do not have what the term was learned on."""
+def _attribute(data: ChoiceData, term: TermColumns) -> Attribute:
+    """The attribute, or an error when these data do not have what the term was learned on."""
     what = term.term.what or ""
     needs = f"'{term.term}' needs the attribute {what!r}"
     if what not in data.attributes:
@@ -169,13 +206,28 @@ def _attribute_values(data: ChoiceData, term: TermColumns) -> npt.NDArray[Any]:
     lacking = [data.alternatives[j] for j in term.alternatives if j not in attribute.alternatives]
     if lacking:
         raise SpecificationError(f"{needs} of {', '.join(lacking)}, which these data do not have.")
-    return _pick(attribute.values, [attribute.alternatives.index(j) for j in term.alternatives])
+    return attribute
 
 
-def _pick(array: npt.NDArray[Scalar], rows: Sequence[int]) -> npt.NDArray[Scalar]:
-    """Some rows, as a view where they follow each other."""
-    first, last = rows[0], rows[-1]
-    return array[first : last + 1] if last - first + 1 == len(rows) else array[list(rows)]
+def _unseen(
+    data: ChoiceData,
+    lookup: Codes,
+    codes: Callable[[slice], npt.NDArray[Any]],
+    available: Callable[[slice], Bools | None],
+) -> tuple[npt.NDArray[Any], list[Any]]:
+    """Codes without a column, and the situations that have them."""
+    found: list[npt.NDArray[Any]] = [np.empty(0, dtype=np.int32)]
+    situations: dict[Any, None] = {}
+    for rows in data.ranges():
+        here, may = codes(rows), available(rows)
+        # Where an alternative is unavailable there may be anything, also beyond the levels.
+        new = np.zeros(here.shape, dtype=bool)
+        use = np.ones(here.shape, dtype=bool) if may is None else may
+        new[use] = lookup[here[use]] < 0
+        found.append(here[new])
+        names = np.broadcast_to(data.situation[rows], here.shape)[new]
+        situations |= dict.fromkeys(names.tolist())
+    return np.concatenate(found), list(situations)
 
 
 # -- Multipliers --------------------------------------------------------------------------------
@@ -187,47 +239,58 @@ class Multiplier:
 
     Attributes
     ----------
-    code
-        Shape (N,): which combination of levels, `n_codes` where one is a reference; None without.
+    levels
+        Categorical covariates, the column of every level of each (its count of columns for the
+        reference), and that count.
     n_codes
         Combinations that have a column, K.
     times
-        Shape (N,): the product of the numeric covariates; None without.
+        Numeric covariates.
     """
 
-    code: Codes | None
+    levels: tuple[tuple[Covariate, Codes, int], ...]
     n_codes: int
-    times: Floats | None
+    times: tuple[Covariate, ...]
 
     def expand(self, rows: slice) -> Floats:
         """Shape (K, B)."""
-        times = 1.0 if self.times is None else self.times[None, rows]
-        if self.code is None:
-            return np.asarray(times)
+        times: Floats | float = 1.0
+        for covariate in self.times:
+            times = times * covariate.numbers(rows)
+        if not self.levels:
+            return np.asarray(times)[None]
         codes = np.arange(self.n_codes, dtype=np.int32)[:, None]
-        return np.asarray((self.code[rows] == codes) * times)
+        return np.asarray((self.code(rows) == codes) * times)
+
+    def code(self, rows: slice) -> Codes:
+        """Which combination of levels, the last covariate fastest; `n_codes` with a reference."""
+        if len(self.levels) == 1:
+            covariate, lookup, _ = self.levels[0]
+            return np.asarray(lookup[covariate.values[rows]])
+        code: Codes = np.zeros(1, dtype=np.int32)
+        is_reference: Bools = np.zeros(1, dtype=bool)
+        for covariate, lookup, columns in self.levels:
+            position = lookup[covariate.values[rows]]
+            is_reference = is_reference | (position == columns)
+            code = code * np.int32(columns) + position
+        code[is_reference] = self.n_codes
+        return code
 
 
-def combine_levels(data: ChoiceData, term: TermColumns) -> Codes:
-    """Position among all combinations of levels that have a column, the last covariate fastest."""
-    code = np.zeros(len(data), dtype=np.int32)
-    is_reference = np.zeros(len(data), dtype=bool)
+def make_multiplier(data: ChoiceData, term: TermColumns) -> Multiplier:
+    """What the covariates of a term multiply its base by."""
+    levels = []
     for known in term.by:
         covariate = _covariate(data, term, known.name, categorical=True)
-        position = known.positions(covariate.values, covariate.levels or (), data.situation)
-        is_reference |= position == len(known.columns)
-        code = code * np.int32(len(known.columns)) + position
-    code[is_reference] = prod(len(known.columns) for known in term.by)
-    return code
-
-
-def multiply_numbers(data: ChoiceData, term: TermColumns) -> Floats | None:
-    """The product of the numeric covariates of a term; shape (N,)."""
-    out: Floats | None = None
-    for name in term.times:
-        values = _covariate(data, term, name, categorical=False).values
-        out = values if out is None else out * values
-    return out
+        names = covariate.levels or ()
+        lookup = known.lookup(names)
+        if (lookup < 0).any():
+            codes = covariate.values
+            unseen = _unseen(data, lookup, codes.__getitem__, lambda rows: None)
+            known.refuse(*unseen, names)
+        levels.append((covariate, lookup, len(known.columns)))
+    times = [_covariate(data, term, name, categorical=False) for name in term.times]
+    return Multiplier(tuple(levels), prod(len(k.columns) for k in term.by), tuple(times))
 
 
 def _covariate(data: ChoiceData, term: TermColumns, name: str, *, categorical: bool) -> Covariate:

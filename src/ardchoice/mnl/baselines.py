@@ -18,7 +18,10 @@ BITS_IN_ONE_NUMBER = 40
 
 def null_loglik(data: ChoiceData) -> float:
     """Every available alternative equally likely: -Σ w_n log J_n."""
-    return -float(data.weights @ np.log(data.available.sum(axis=0)))
+    return -sum(
+        float(data.weights_of(rows) @ np.log(data.available[:, rows].sum(axis=0)))
+        for rows in data.ranges()
+    )
 
 
 def constants_loglik(data: ChoiceData) -> float:
@@ -28,19 +31,13 @@ def constants_loglik(data: ChoiceData) -> float:
     costs little. An alternative that nobody chose counts as absent: its constant would
     run to minus infinity, where the log-likelihood is the same.
     """
-    choice = data.chosen()
-    counts = np.bincount(choice, data.weights, minlength=len(data.alternatives))
+    counts = data.times_chosen()
     if (counts == counts.sum()).any():
         return 0.0
-    if data.available.all():
+    if data.always(range(len(counts))):
         shares = counts[counts > 0] / counts.sum()
         return float(counts[counts > 0] @ np.log(shares))
-    used, seen = counts > 0, data.weights > 0
-    position = np.cumsum(used) - 1
-    choice = position[choice[seen]]
-    available = data.available[used][:, seen]
-    first, weight = _distinct(available, choice, data.weights[seen])
-    table = _Table(available[:, first], weight, counts[used].astype(float))
+    table = _choice_sets(data, counts)
     # With everything available the log of the shares is the answer; otherwise it is close.
     start = np.log(table.counts[1:] / table.counts[0])
     return maximise(lambda beta, _: _constants_sums(beta, table), start).loglik
@@ -53,6 +50,27 @@ class _Table:
     available: npt.NDArray[np.bool_]
     weight: Floats
     counts: Floats
+
+
+def _choice_sets(data: ChoiceData, counts: Floats) -> _Table:
+    """Distinct choice sets of alternatives that somebody chose."""
+    used = counts > 0
+    position = np.cumsum(used) - 1
+    sets, choices, weights = [], [], []
+    for rows in data.ranges():
+        weight = data.weights_of(rows)
+        seen = weight > 0
+        choice = position[data.chosen()[rows][seen]]
+        available = data.available[:, rows][used][:, seen]
+        first, total = _distinct(available, choice, weight[seen])
+        sets.append(available[:, first])
+        choices.append(choice[first])
+        weights.append(total)
+    available, weight = np.concatenate(sets, axis=1), np.concatenate(weights)
+    if len(sets) > 1:
+        first, weight = _distinct(available, np.concatenate(choices), weight)
+        available = available[:, first]
+    return _Table(available, weight, counts[used])
 
 
 def _constants_sums(beta: Floats, table: _Table) -> Sums:

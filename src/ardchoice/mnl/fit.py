@@ -100,7 +100,7 @@ def _fit(
         zero,
         first=first,
         max_iterations=max_iterations,
-        tolerance=TOLERANCE * float(data.weights.sum()),
+        tolerance=TOLERANCE * data.total_weight,
     )
     gone = None
     if separation == "allow":

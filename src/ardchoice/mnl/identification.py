@@ -43,7 +43,7 @@ def check_identification(curvature: Floats, design: Design, blocks: Iterable[Blo
     """
     rms = _root_mean_squares(blocks)
     size = np.where(rms > 0, rms, 1.0)
-    vectors = _null_vectors(curvature, size, float(design.data.weights.sum()))
+    vectors = _null_vectors(curvature, size, design.data.total_weight)
     directions = [v for v in vectors if _spread(v, blocks) < _same(v)]
     if not directions:
         return

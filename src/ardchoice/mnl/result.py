@@ -13,9 +13,8 @@ from scipy import stats
 
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
-from ardchoice.design import Design, Encoding
+from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import one_pass
 from ardchoice.logit.block import Floats
 from ardchoice.mnl import whatif
 from ardchoice.mnl.baselines import constants_loglik
@@ -202,26 +201,23 @@ class MnlResult:
     def shares(self, data: ChoiceData | None = None) -> pd.Series:
         """Predicted (weighted) market shares."""
         data = self.data if data is None else data
-        share = self.probabilities(data) @ data.weights / data.weights.sum()
+        found = whatif.prediction(self.coefficients, self.encoding, data)
+        share = found.shares / found.weight
         return pd.Series(share, index=list(self.encoding.alternatives), name="share")
 
     def score(self, data: ChoiceData | None = None) -> Score:
         """Log-likelihood, accuracy and shares on any data with observed choices."""
         data = self.data if data is None else data
         must_be_choice_data(data)
-        choice, weights = data.chosen(), data.weights
-        p = self.probabilities(data)
-        # From utilities, not from log P: the probability of a hopeless choice rounds to zero.
-        design = Design(data, self.encoding)
-        loglik = one_pass(self.coefficients[design.order], design.passing(), 0).loglik
-        predicted = p @ weights / weights.sum()
-        shares = pd.DataFrame({"observed": data.shares(), "predicted": predicted})
+        observed = data.shares()
+        found = whatif.prediction(self.coefficients, self.encoding, data)
+        predicted = found.shares / found.weight
         return Score(
-            n=len(choice),
-            loglik=loglik,
-            mean_loglik=loglik / float(weights.sum()),
-            accuracy=float(weights @ (p.argmax(axis=0) == choice) / weights.sum()),
-            shares=shares,
+            n=len(data),
+            loglik=found.loglik,
+            mean_loglik=found.loglik / found.weight,
+            accuracy=found.hits / found.weight,
+            shares=pd.DataFrame({"observed": observed, "predicted": predicted}),
         )
 
     # -- What if ----------------------------------------------------------------------------

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.choices import pick
 from ardchoice.design import Design, Encoding, TermColumns
 from ardchoice.design.design import Of
 from ardchoice.errors import SpecificationError, did_you_mean
-from ardchoice.logit import Block, choice_probabilities, utilities
+from ardchoice.logit import Block, choice_probabilities, total, utilities
 from ardchoice.logit.block import Floats
 from ardchoice.logit.likelihood import weighted_columns
 
@@ -55,6 +57,52 @@ def probabilities(beta: Floats, encoding: Encoding, data: ChoiceData) -> Floats:
         block = design.block(rows)
         out[:, rows] = choice_probabilities(utilities(beta[design.order], block), block.available).p
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """How well some choices are predicted: (weighted) sums over situations.
+
+    Attributes
+    ----------
+    loglik
+    hits
+        Situations whose most likely alternative was chosen.
+    weight
+    shares
+        P; shape (J,).
+    """
+
+    loglik: float
+    hits: float
+    weight: float
+    shares: Floats
+
+    def __add__(self, other: Predicted) -> Predicted:
+        return Predicted(
+            self.loglik + other.loglik,
+            self.hits + other.hits,
+            self.weight + other.weight,
+            self.shares + other.shares,
+        )
+
+
+def prediction(beta: Floats, encoding: Encoding, data: ChoiceData) -> Predicted:
+    """One pass over any choices; without observed ones, log-likelihood and hits mean nothing."""
+    design = Design(data, encoding)
+    return total(partial(_predicted, beta[design.order]), design.passing())
+
+
+def _predicted(beta: Floats, block: Block) -> Predicted:
+    v = utilities(beta, block)
+    chance = choice_probabilities(v, block.available)
+    # From utilities, not from log P: the probability of a hopeless choice rounds to zero.
+    logs = v.ravel()[block.picked] - chance.log_total
+    hit = chance.p.argmax(axis=0) == block.choice
+    weight = np.ones(block.shape[1]) if block.weight is None else block.weight
+    return Predicted(
+        float(weight @ logs), float(weight @ hit), float(weight.sum()), chance.p @ weight
+    )
 
 
 def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
@@ -179,8 +227,8 @@ def _mean_slopes(
 ) -> dict[str, tuple[Floats, int]]:
     """Segment -> mean of ∂V/∂attribute as weights on the coefficients, and how many rows."""
     pieces = list(segments(data, by))
-    total = {name: np.zeros(encoding.n_columns) for name, _ in pieces}
-    count = dict.fromkeys(total, 0.0)
+    summed = {name: np.zeros(encoding.n_columns) for name, _ in pieces}
+    count = dict.fromkeys(summed, 0.0)
     for rows, design, block in _slopes(data, encoding, attribute, "slope"):
         for j in group:
             z = alternative_columns(block, j)
@@ -189,14 +237,14 @@ def _mean_slopes(
                     f"{attribute} of {encoding.alternatives[j]} is zero somewhere, where its "
                     "transform has no finite slope."
                 )
-            use = data.available[j, rows] * data.weights[rows]
+            use = data.available[j, rows] * data.weights_of(rows)
             for name, inside in pieces:
                 w = use * inside[rows]
-                total[name][design.order] += z @ w
+                summed[name][design.order] += z @ w
                 count[name] += float(w.sum())
-    seen = data.available[group].any(axis=0)
+    seen = pick(data.available, group).any(axis=0)
     return {
-        name: (total[name] / count[name], int((inside & seen).sum()))
+        name: (summed[name] / count[name], int((inside & seen).sum()))
         for name, inside in pieces
         if count[name] > 0
     }
@@ -233,7 +281,7 @@ def elasticities(
             push = slope_utilities[i]
             own = (1.0 if i == j else 0.0) - p[i]
             for segment, inside in pieces:
-                w = data.weights[rows] * inside[rows]
+                w = data.weights_of(rows) * inside[rows]
                 ratio = sums[segment, i, j]
                 ratio.top += float(w @ (p[j] * own * push))
                 ratio.bottom += float(w @ p[j])

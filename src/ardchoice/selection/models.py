@@ -198,7 +198,10 @@ class Models:
         """The log-likelihood of other data at the coefficients of a refit."""
         kept = sorted(fitted.chosen)
         if not kept:
-            return float(-np.log(data.available.sum(axis=0)) @ data.weights)
+            return -sum(
+                float(np.log(data.available[:, rows].sum(axis=0)) @ data.weights_of(rows))
+                for rows in data.ranges()
+            )
         zero = np.zeros(len(self.scale))
         some = LogitLikelihood(Design(data, self.encoding), zero, self.scale).restrict(kept)
         columns = np.concatenate([self.columns[t] for t in kept])[some.design.order]

@@ -18,8 +18,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.distinct import Values, values_of, weighted_quantiles
 from ardchoice.design import Encoding
-from ardchoice.design.encoding import TermColumns, available_values
+from ardchoice.design.encoding import TermColumns
 from ardchoice.errors import SpecificationError
 from ardchoice.selection.structure import Sign
 from ardchoice.space.transforms import Classes, Piecewise
@@ -166,7 +167,7 @@ def check_signs(signs: Mapping[str, Sign], data: ChoiceData) -> None:
 def _make(
     data: ChoiceData, j: int, attribute: str, terms: list[TermColumns], direction: float
 ) -> _Inequalities:
-    grid = _grid(available_values(data, data.attributes[attribute], (j,)), terms)
+    grid = _grid(values_of(data, data.attributes[attribute], (j,)), terms)
     cells = _cells(data, j, terms)
     rows: list[Floats] = []
     steps = max(len(grid) - 1, 1)
@@ -193,9 +194,10 @@ def _make(
 _MONOTONE = ("linear", "log", "log1p", "sqrt", "boxcox")
 
 
-def _grid(values: Floats, terms: list[TermColumns]) -> Floats:
+def _grid(known: Values, terms: list[TermColumns]) -> Floats:
     """Values to look at, ascending: spread evenly over the data, and one in every class."""
-    points = [np.quantile(values, np.linspace(0, 1, POINTS))]
+    values = known.values
+    points = [weighted_quantiles(known, np.linspace(0, 1, POINTS))]
     low, high = values.min(), values.max()
     for term in terms:
         how = term.term.how
@@ -216,24 +218,43 @@ def _cells(data: ChoiceData, j: int, terms: list[TermColumns]) -> list[Cell]:
     """Combinations of levels that the terms tell apart; ends of numeric covariates."""
     names = dict.fromkeys(c.name for t in terms for c in t.by)
     numbers = dict.fromkeys(name for t in terms for name in t.times)
-    here = data.available[j]
-    ends: list[list[float]] = []
-    for name in numbers:
-        values = data.covariates[name].values[here]
-        ends.append([float(values.min()), float(values.max())])
+    ends = [_ends(data, name, j) for name in numbers]
     levels = [data.covariates[name].levels or () for name in names]
     if prod(len(x) for x in levels) <= MOST_SEGMENTS:
         combinations = list(product(*levels))
     else:
-        codes = np.stack([data.covariates[name].values[here] for name in names], axis=1)
         combinations = [
-            tuple(levels[i][c] for i, c in enumerate(row)) for row in np.unique(codes, axis=0)
+            tuple(levels[i][c] for i, c in enumerate(row)) for row in _occurring(data, names, j)
         ]
     return [
         {**dict(zip(names, combination, strict=True)), **dict(zip(numbers, end, strict=True))}
         for combination in combinations
         for end in product(*ends)
     ]
+
+
+def _ends(data: ChoiceData, name: str, j: int) -> list[float]:
+    """The least and the most of a numeric covariate where an alternative is available."""
+    key = ("ends", name, j)
+    if key not in data.known:
+        low, high = np.inf, -np.inf
+        for rows in data.ranges():
+            values = data.covariates[name].numbers(rows)[data.available[j, rows]]
+            low = min(low, float(values.min(initial=np.inf)))
+            high = max(high, float(values.max(initial=-np.inf)))
+        data.known[key] = [low, high]
+    found: list[float] = data.known[key]
+    return found
+
+
+def _occurring(data: ChoiceData, names: Iterable[str], j: int) -> npt.NDArray[np.intp]:
+    """Combinations of codes that occur where an alternative is available; (combinations, names)."""
+    pieces = []
+    for rows in data.ranges():
+        here = data.available[j, rows]
+        codes = [data.covariates[name].values[rows][here] for name in names]
+        pieces.append(np.unique(np.stack(codes, axis=1), axis=0))
+    return np.asarray(np.unique(np.concatenate(pieces), axis=0))
 
 
 def _multiplier(term: TermColumns, cell: Cell) -> Floats:

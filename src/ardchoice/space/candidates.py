@@ -9,6 +9,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData, Covariate
+from ardchoice.data.choices import pick
+from ardchoice.data.distinct import values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean
 from ardchoice.space.terms import Term
 
@@ -38,6 +40,7 @@ class Candidates:
         self.data = data
         self.n_columns: dict[Term, int] = {}
         self._bases: dict[object, _Base] = {}
+        self._cells: dict[object, npt.NDArray[np.intp]] = {}
         self._prints: dict[tuple[object, ...], list[Term]] = {}
         self._sample = slice(None, None, max(1, len(data) // SAMPLE))
 
@@ -65,21 +68,19 @@ class Candidates:
         self.n_columns[term] = columns
         if columns == 0:
             return "a covariate has one level only"
-        seen = np.asarray(self.data.available[list(alternatives)].any(axis=0))
-        reason = self._empty_cell(levels, seen)
+        reason = self._empty_cell(levels, alternatives)
         if reason is not None:
             return reason
         twin = self._twin(term, alternatives)
         return None if twin is None else f"the same as '{twin}'"
 
-    def _empty_cell(self, covariates: list[Covariate], seen: npt.NDArray[np.bool_]) -> str | None:
+    def _empty_cell(self, covariates: list[Covariate], alternatives: tuple[int, ...]) -> str | None:
         """A combination of levels, none the reference, that no situation has; None without."""
         if not covariates:
             return None
         levels = [c.levels or () for c in covariates]
         shape = tuple(len(names) for names in levels)
-        code = np.ravel_multi_index([c.values[seen] for c in covariates], shape)
-        counts = np.bincount(code, minlength=math.prod(shape)).reshape(shape)
+        counts = self._counts(covariates, shape, alternatives)
         for cell in np.argwhere(counts == 0):
             if all(i != c.reference for i, c in zip(cell, covariates, strict=True)):
                 named = (
@@ -88,6 +89,21 @@ class Candidates:
                 )
                 return f"no situation with {', '.join(named)}"
         return None
+
+    def _counts(
+        self, covariates: list[Covariate], shape: tuple[int, ...], alternatives: tuple[int, ...]
+    ) -> npt.NDArray[np.intp]:
+        """How many situations have every combination of levels, an alternative being available."""
+        key = (tuple(c.name for c in covariates), alternatives)
+        if key not in self._cells:
+            counts = np.zeros(math.prod(shape), dtype=np.intp)
+            for rows in self.data.ranges():
+                seen = pick(self.data.available, alternatives, rows).any(axis=0)
+                codes = [c.values[rows][seen] for c in covariates]
+                code = np.ravel_multi_index(codes, shape)
+                counts += np.bincount(code, minlength=len(counts))
+            self._cells[key] = counts.reshape(shape)
+        return self._cells[key]
 
     def _alternatives(self, term: Term) -> tuple[int, ...]:
         if term.where:
@@ -108,14 +124,15 @@ class Candidates:
         attribute = self.data.attributes[term.what]
         if not set(alternatives) <= set(attribute.alternatives):
             return _Base(0, f"not every alternative has {term.what}")
-        values = np.concatenate([attribute.of(j)[self.data.available[j]] for j in alternatives])
-        if len(np.unique(values)) < 2:
+        known = values_of(self.data, attribute, alternatives)
+        values = known.values
+        if not len(values) or values.min() == values.max():
             return _Base(0, "it never varies where available")
         if attribute.levels is not None:
             return _Base(len(attribute.levels) - 1)
         try:
-            parameters = term.how.learn(values)
-            term.how.check(values, parameters)
+            parameters = term.how.learn(values, known.counts)
+            term.how.check(values, parameters, known.counts)
         except TransformError as error:
             return _Base(0, str(error).rstrip("."))
         return _Base(len(term.how.labels(parameters)), None, parameters)
@@ -130,14 +147,34 @@ class Candidates:
         key = (alternatives, len(some), *np.round(np.abs(some @ mark), 5))
         earlier = self._prints.setdefault(key, [])
         for other in earlier:
-            here = self._standardised(term, alternatives, slice(None))
-            there = self._standardised(other, alternatives, slice(None))
-            if here is not None and there is not None:
-                alike = np.abs(np.einsum("kn,kn->k", here, there))
-                if (alike > 1 - SAME).all():
-                    return other
+            if self._alike(term, other, alternatives):
+                return other
         earlier.append(term)
         return None
+
+    def _alike(self, term: Term, other: Term, alternatives: tuple[int, ...]) -> bool:
+        """Whether two candidates have the same columns up to scale and shift, in all rows."""
+        count, means, products = 0, np.zeros(1), np.zeros(1)
+        for rows in self.data.ranges():
+            for j in alternatives:
+                seen = self.data.available[j, rows]
+                if not seen.any():
+                    continue
+                both = np.stack(
+                    [self._values(t, j, alternatives, rows)[:, seen] for t in (term, other)]
+                )
+                # Deviations from the mean of these rows, then of all.
+                here, n = both.mean(axis=2), both.shape[2]
+                both -= here[:, :, None]
+                away, share = here - means, n / (count + n)
+                products = products + np.einsum("akn,bkn->kab", both, both)
+                products += count * share * np.einsum("ak,bk->kab", away, away)
+                means, count = means + share * away, count + n
+        size = np.einsum("kaa->ka", products)
+        if not count or (np.sqrt(size) <= TINY).any():
+            return False
+        alike = np.abs(products[:, 0, 1]) / np.sqrt(size.prod(axis=1))
+        return bool((alike > 1 - SAME).all())
 
     def _standardised(
         self, term: Term, alternatives: tuple[int, ...], rows: slice
@@ -160,7 +197,7 @@ class Candidates:
         out = np.ones((1, len(available)))
         if term.what is not None:
             attribute = self.data.attributes[term.what]
-            values = attribute.of(j)[rows]
+            values = attribute.of(j, rows)
             if attribute.levels is not None:
                 others = [i for i in range(len(attribute.levels)) if i != attribute.reference]
                 out = (values == np.array(others)[:, None]).astype(float)

@@ -15,6 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
+from ardchoice.data.distinct import Counts, weighted_quantiles
+from ardchoice.data.distinct import Values as Known
 from ardchoice.errors import SpecificationError, TransformError
 from ardchoice.space.kmeans import kmeans_cuts
 
@@ -48,15 +50,23 @@ class Transform:
         """What stands behind the attribute in the grammar."""
         return ()
 
-    def learn(self, x: Values) -> Parameters:
-        """What the transform needs to know, from the values it is fitted on; x has shape (n,)."""
+    def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
+        """What the transform needs to know, from the values it is fitted on.
+
+        Parameters
+        ----------
+        x
+            In any order, or ascending and different where they have counts; shape (n,).
+        counts
+            How often each occurs; None for once. Shape (n,).
+        """
         return ()
 
     def labels(self, parameters: Parameters) -> tuple[str, ...]:
         """A label per column; one empty label for a single column."""
         return ("",)
 
-    def check(self, x: Values, parameters: Parameters) -> None:
+    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
         """Raise `TransformError` when a value lies outside the domain."""
 
     def apply(self, x: Values, parameters: Parameters) -> Values:
@@ -78,10 +88,17 @@ def number_text(value: float) -> str:
     return str(int(value)) if whole else repr(float(value))
 
 
-def _outside(transform: Transform, bad: npt.NDArray[np.bool_], x: Values, need: str) -> None:
+def _outside(
+    transform: Transform,
+    bad: npt.NDArray[np.bool_],
+    x: Values,
+    need: str,
+    counts: Counts | None,
+) -> None:
     if bad.any():
+        many, of = (bad.sum(), len(x)) if counts is None else (counts[bad].sum(), counts.sum())
         raise TransformError(
-            f"{transform.name} needs {need}, but {int(bad.sum())} of {len(x)} values are not "
+            f"{transform.name} needs {need}, but {int(many)} of {int(of)} values are not "
             f"(the smallest is {x.min():g})."
         )
 
@@ -111,9 +128,9 @@ class Log(Transform):
 
     name = "log"
 
-    def check(self, x: Values, parameters: Parameters) -> None:
+    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
         """Positive values only."""
-        _outside(self, x <= 0, x, "positive values (log1p allows zero)")
+        _outside(self, x <= 0, x, "positive values (log1p allows zero)", counts)
 
     def apply(self, x: Values, parameters: Parameters) -> Values:
         """``log x``."""
@@ -135,9 +152,9 @@ class Log1p(Transform):
 
     name = "log1p"
 
-    def check(self, x: Values, parameters: Parameters) -> None:
+    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
         """Values above -1 only."""
-        _outside(self, x <= -1, x, "values above -1")
+        _outside(self, x <= -1, x, "values above -1", counts)
 
     def apply(self, x: Values, parameters: Parameters) -> Values:
         """``log(1 + x)``."""
@@ -154,9 +171,9 @@ class Sqrt(Transform):
 
     name = "sqrt"
 
-    def check(self, x: Values, parameters: Parameters) -> None:
+    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
         """No negative values."""
-        _outside(self, x < 0, x, "values of zero or more")
+        _outside(self, x < 0, x, "values of zero or more", counts)
 
     def apply(self, x: Values, parameters: Parameters) -> Values:
         """``√x``."""
@@ -208,29 +225,29 @@ class BoxCox(Transform):
         """The shift, if given."""
         return () if self.shift is None else (self.shift,)
 
-    def learn(self, x: Values) -> Parameters:
+    def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
         """(exponent, shift), the exponent by maximum likelihood."""
         shift = self.shift if self.shift is not None else (0.0 if x.min() > 0 else 1.0)
-        self.check(x, (1.0, shift))
+        self.check(x, (1.0, shift), counts)
         # Sorted, so that the same values in another order give the same exponent to the last bit.
-        y = np.sort(x) + shift
+        y = (np.sort(x) if counts is None else x) + shift
         if y[-1] - y[0] <= ALIKE * y[-1]:
             return (1.0, shift)
         # In units of the geometric mean the exponent is the same and its Jacobian vanishes: the
         # likelihood is greatest where the variance is least. The logarithm of that is convex in
         # the exponent, so there is one minimum to find.
         log = np.log(y)
-        scaled = np.exp(log - log.mean())
+        scaled = np.exp(log - np.average(log, weights=counts))
         most = min(MOST_EXPONENT, LOG_LARGE / np.abs([log[0], log[-1], log[-1] - log[0]]).max())
         least = optimize.minimize_scalar(
-            lambda exponent: np.log(special.boxcox(scaled, exponent).var()),
+            lambda exponent: np.log(_variance(special.boxcox(scaled, exponent), counts)),
             bounds=(-most, most),
             method="bounded",
             options={"xatol": 1e-8},
         )
         return (float(least.x), shift)
 
-    def check(self, x: Values, parameters: Parameters) -> None:
+    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
         """Positive values only, after the shift."""
         shift = parameters[1]
         need = f"values above {-shift:g}" if shift else "positive values"
@@ -239,7 +256,7 @@ class BoxCox(Transform):
             bad = x < 0 if shift else x <= 0
         else:
             bad = x + shift <= 0
-        _outside(self, bad, x, need)
+        _outside(self, bad, x, need, counts)
 
     def apply(self, x: Values, parameters: Parameters) -> Values:
         """``((x + shift)^exponent - 1) / exponent``, or the logarithm at exponent 0."""
@@ -261,6 +278,12 @@ class BoxCox(Transform):
         exponent, shift = parameters
         with np.errstate(over="ignore"):
             return (x / (x + shift) * (x + shift) ** exponent)[None]
+
+
+def _variance(x: Values, counts: Counts | None) -> float:
+    if counts is None:
+        return float(x.var())
+    return float(np.average((x - np.average(x, weights=counts)) ** 2, weights=counts))
 
 
 @dataclass(frozen=True)
@@ -285,8 +308,8 @@ class Classes(Transform):
         """The classes from 1, the last left out."""
         return tuple(str(i + 1) for i in range(len(parameters)))
 
-    def _sorted(self, x: Values) -> Values:
-        values = np.sort(x)
+    def _sorted(self, x: Values, counts: Counts | None) -> Values:
+        values = np.sort(x) if counts is None else x
         distinct = 1 + np.count_nonzero(np.diff(values))
         if distinct < self.k:
             raise TransformError(
@@ -315,9 +338,9 @@ class Segments(Classes):
 
     name = "segments"
 
-    def learn(self, x: Values) -> Parameters:
+    def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
         """The cuts between the classes."""
-        return tuple(kmeans_cuts(self._sorted(x), self.k).tolist())
+        return tuple(kmeans_cuts(self._sorted(x, counts), self.k, counts).tolist())
 
 
 @dataclass(frozen=True)
@@ -326,10 +349,10 @@ class Quantiles(Classes):
 
     name = "quantiles"
 
-    def learn(self, x: Values) -> Parameters:
+    def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
         """The cuts between the classes; fewer when values repeat so much that cuts coincide."""
-        values = self._sorted(x)
-        cuts = np.quantile(values, np.arange(1, self.k) / self.k)
+        values = self._sorted(x, counts)
+        cuts = weighted_quantiles(Known(values, counts), np.arange(1, self.k) / self.k)
         # A cut before the first value, or with no value since the last cut, makes no class.
         cuts = cuts[np.diff(np.searchsorted(values, cuts), prepend=0) > 0]
         if not len(cuts):
