@@ -16,6 +16,7 @@ from data_support import (
 
 import ardchoice as ac
 from ardchoice.data.checks import sentinels
+from ardchoice.data.tally import count_numbers
 
 
 def longer(**columns: object) -> pd.DataFrame:
@@ -172,7 +173,8 @@ def test_a_suspicious_sentinel_in_a_covariate() -> None:
     ],
 )
 def test_sentinels_stand_far_from_all_others(values: list[int], expected: list[int]) -> None:
-    assert sentinels(np.array(values, dtype=float)) == expected
+    seen = count_numbers(np.array(values, dtype=float), None, np.arange(len(values)))
+    assert sentinels(seen) == expected
 
 
 def test_wildly_different_scales() -> None:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import reduce
+from operator import add
 from typing import Any
 
 import numpy as np
@@ -11,18 +13,23 @@ import numpy.typing as npt
 
 from ardchoice.data.choices import Attribute, Covariate
 from ardchoice.data.recode import CODE_LEVELS
+from ardchoice.data.tally import (
+    LARGEST,
+    MOST_CODES,
+    NOBODY,
+    SENTINELS,
+    Numbers,
+    Tally,
+    count_numbers,
+    some,
+)
 from ardchoice.errors import FIRST_ROWS, Problem, first_few
 
-SENTINELS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
 SENTINEL_GAP = 3.0
 """A sentinel lies at least this many times further out than the next value."""
-MOST_CODES = 60
-"""Beyond this many distinct whole numbers a covariate is surely not a code."""
 SCALE_RATIO = 1e6
 """Attributes whose spreads differ by more than this invite rounding trouble and odd units."""
 
-LARGEST = 1e100
-"""Larger numbers are as good as infinite: sums of their squares would be."""
 BEYOND = f" (as is all beyond {LARGEST:g})"
 
 AVAILABILITY = ""
@@ -91,20 +98,66 @@ def rows_text(rows: npt.NDArray[np.intp], situation: npt.NDArray[Any], unit: str
     return f"{len(rows)} {unit}{'s' if len(rows) != 1 else ''} ({first_few(names)})"
 
 
-def check(draft: Draft) -> list[Problem]:
-    """Every problem of the draft, errors first."""
+def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
+    """Every problem of the draft, errors first.
+
+    Parameters
+    ----------
+    draft
+    counted
+        What was counted over drafts that come one after the other, of which this one has only what
+        is common to all.
+    """
+    counted = count(draft) if counted is None else counted
     problems = [
         *draft.found,
-        *_choice_problems(draft),
-        *_attribute_problems(draft),
-        *_covariate_problems(draft),
-        *_weight_problems(draft),
+        *_choice_problems(draft, counted),
+        *_attribute_problems(draft, counted),
+        *_covariate_problems(draft, counted),
+        *_weight_problems(draft, counted),
         *_person_problems(draft),
-        *_scale_problems(draft),
+        *_scale_problems(draft, counted),
     ]
     if not draft.learning:
         problems = [p for p in problems if p.code not in LEARNING_ONLY]
     return sorted(problems, key=lambda p: p.severity != "error")
+
+
+def count(draft: Draft) -> Tally:
+    """What the warnings are told from, over all rows of a draft."""
+    available, names = draft.available, draft.situation
+    sizes = available.sum(axis=0)
+    chosen = np.zeros(len(draft.alternatives), dtype=np.intp)
+    if draft.choice is not None and len(draft.choice):
+        known = draft.choice >= 0
+        picked = np.where(known, draft.choice, 0)
+        known &= available[picked, np.arange(len(picked))]
+        chosen += np.bincount(picked[known], minlength=len(chosen))
+    numbers: dict[tuple[str, int], Numbers] = {}
+    levels: dict[str, npt.NDArray[np.intp]] = {}
+    for attribute in draft.attributes.values():
+        if attribute.levels is not None:
+            codes = attribute.values[available[list(attribute.alternatives)]]
+            levels[attribute.name] = np.bincount(codes[codes >= 0], minlength=len(attribute.levels))
+            continue
+        for values, j in zip(attribute.values, attribute.alternatives, strict=True):
+            numbers[attribute.name, j] = count_numbers(values, available[j], names)
+    for covariate in draft.covariates.values():
+        values = covariate.values
+        if covariate.levels is not None:
+            n = len(covariate.levels)
+            levels[covariate.name] = np.bincount(values[values >= 0], minlength=n)
+        else:
+            guessed = covariate.name in draft.guessed
+            numbers[covariate.name, NOBODY] = count_numbers(values, None, names, distinct=guessed)
+    return Tally(
+        available=np.count_nonzero(available, axis=1),
+        chosen=chosen,
+        single=some(sizes == 1, names),
+        numbers=numbers,
+        levels=levels,
+        weighted=draft.weight is None or bool(draft.weight.any()),
+    )
 
 
 def _problem(draft: Draft, code: str, mask: npt.NDArray[np.bool_], what: str, do: str) -> Problem:
@@ -124,20 +177,19 @@ def _these(draft: Draft, which: npt.NDArray[np.bool_]) -> str:
     return f"{len(names)} alternatives ({first_few(names)})"
 
 
-def _choice_problems(draft: Draft) -> Iterator[Problem]:
+def _choice_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
     sizes = draft.available.sum(axis=0)
     if (sizes == 0).any():
         columns = [repr(c) for (what, _), c in draft.columns.items() if what == AVAILABILITY]
         what = f"No alternative is available (columns {first_few(columns)})"
         yield _problem(draft, "empty-choice-set", sizes == 0, what, LEAVE_OUT)
-    single = np.flatnonzero(sizes == 1)
-    if len(single):
+    if counted.single.n:
         yield _warning(
             "single-alternative",
-            f"Only one alternative is available in {rows_text(single, draft.situation, draft.unit)}"
-            ": they say nothing about preferences and are kept without effect.",
+            f"Only one alternative is available in {counted.single.text(draft.unit)}: they say "
+            "nothing about preferences and are kept without effect.",
         )
-    ever = np.asarray(draft.available.any(axis=1))
+    ever = counted.available > 0
     if not ever.all():
         yield _warning(
             "never-available",
@@ -157,7 +209,7 @@ def _choice_problems(draft: Draft) -> Iterator[Problem]:
             what = f"{name!r} is chosen but not available{source}"
             do = "Mend the choice or the availability, or leave these out (drop_invalid=True)."
             yield _problem(draft, "chosen-unavailable", mask, what, do)
-    counts = np.bincount(picked[known & ~unavailable], minlength=len(draft.alternatives))
+    counts = counted.chosen
     never = ever & (counts == 0)
     if never.any():
         yield _warning(
@@ -176,7 +228,7 @@ def _choice_problems(draft: Draft) -> Iterator[Problem]:
         )
 
 
-def _attribute_problems(draft: Draft) -> Iterator[Problem]:
+def _attribute_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
     for attribute in draft.attributes.values():
         for row, j in enumerate(attribute.alternatives):
             values, available = attribute.values[row], draft.available[j]
@@ -202,48 +254,40 @@ def _attribute_problems(draft: Draft) -> Iterator[Problem]:
             if bad.any():
                 what = f"{where} is infinite{BEYOND}"
                 yield _problem(draft, "infinite-attribute", bad, what, LEAVE_OUT)
-            usable = available & (np.abs(values) <= LARGEST)
-            if _is_constant(values[usable]):
+            seen = counted.numbers[attribute.name, j]
+            if seen.is_constant:
                 yield _warning(
                     "constant-attribute",
-                    f"{where} is {values[usable][0]:g} in every row where it is available: for "
+                    f"{where} is {seen.low:g} in every row where it is available: for "
                     f"{name} alone it cannot be told from a constant. Leave it out there, or share "
                     "its coefficient with other alternatives.",
                 )
-            yield from _sentinel_problems(draft, where, values, usable)
+            yield from _sentinel_problems(draft, where, seen)
 
 
-def _is_constant(values: npt.NDArray[np.float64]) -> bool:
-    return len(values) > 1 and bool(values.min() == values.max())
-
-
-def _sentinel_problems(
-    draft: Draft, where: str, values: npt.NDArray[Any], usable: npt.NDArray[np.bool_]
-) -> Iterator[Problem]:
-    for sentinel in sentinels(values[usable]):
-        rows = np.flatnonzero(usable & (values == sentinel))
+def _sentinel_problems(draft: Draft, where: str, seen: Numbers) -> Iterator[Problem]:
+    for sentinel in sentinels(seen):
         yield _warning(
             "sentinel",
-            f"{where} has the value {sentinel} in {rows_text(rows, draft.situation, draft.unit)}, "
+            f"{where} has the value {sentinel} in {seen.codes[sentinel].text(draft.unit)}, "
             "far from all others: it looks like a code for 'missing'. If so, make it missing (or "
             "the alternative unavailable); it is used as a number now.",
         )
 
 
-def sentinels(values: npt.NDArray[np.float64]) -> list[int]:
+def sentinels(seen: Numbers) -> list[int]:
     """Values such as 99999 or -99 that occur and stand far from all others."""
-    found = [code for code in SENTINELS if (values == code).any()]
-    others = values[~np.isin(values, found)] if found else values
-    if not len(others):
+    found = [code for code in SENTINELS if code in seen.codes]
+    low, high = seen.others
+    if not low <= high:
         return []
-    low, high = others.min(), others.max()
     far = SENTINEL_GAP * max(abs(high), abs(low), 1.0)
     # -1, 0, 1 is effects coding: a negative code is suspect only beside proper quantities.
     proper = low >= 0 and high > SENTINEL_GAP
     return [code for code in found if (code < 0 and proper) or abs(code) > far]
 
 
-def _covariate_problems(draft: Draft) -> Iterator[Problem]:
+def _covariate_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
     for covariate in draft.covariates.values():
         column = draft.columns.get((covariate.name, ""), covariate.name)
         where = f"{covariate.name} (column {column!r})"
@@ -252,7 +296,7 @@ def _covariate_problems(draft: Draft) -> Iterator[Problem]:
             if (values < 0).any():
                 do = f"{LEAVE_OUT} Or make a level of them: Categorical(missing='unknown')."
                 yield _problem(draft, "missing-covariate", values < 0, f"{where} is missing", do)
-            counts = np.bincount(values[values >= 0], minlength=len(covariate.levels))
+            counts = counted.levels[covariate.name]
             empty = [v for v, count in zip(covariate.levels, counts, strict=True) if not count]
             if np.count_nonzero(counts) == 1:
                 yield _warning(
@@ -270,15 +314,15 @@ def _covariate_problems(draft: Draft) -> Iterator[Problem]:
         if bad.any():
             what = f"{where} is missing or infinite{BEYOND}"
             yield _problem(draft, "missing-covariate", bad, what, LEAVE_OUT)
-        if _is_constant(values[~bad]):
+        seen = counted.numbers[covariate.name, NOBODY]
+        if seen.is_constant:
             yield _warning(
                 "constant-covariate",
-                f"{where} is {values[~bad][0]:g} everywhere and can explain nothing. Leave it out.",
+                f"{where} is {seen.low:g} everywhere and can explain nothing. Leave it out.",
             )
-        yield from _sentinel_problems(draft, where, values, ~bad)
-        distinct = np.unique(values[~bad])
-        whole = bool(np.all(distinct % 1 == 0))
-        if covariate.name in draft.guessed and whole and CODE_LEVELS < len(distinct) <= MOST_CODES:
+        yield from _sentinel_problems(draft, where, seen)
+        distinct = seen.distinct
+        if covariate.name in draft.guessed and CODE_LEVELS < len(distinct) <= MOST_CODES:
             yield _warning(
                 "codes-or-numbers",
                 f"{where} has {len(distinct)} distinct whole numbers and is taken as a number. If "
@@ -287,7 +331,7 @@ def _covariate_problems(draft: Draft) -> Iterator[Problem]:
             )
 
 
-def _weight_problems(draft: Draft) -> Iterator[Problem]:
+def _weight_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
     if draft.weight is None:
         return
     column = draft.roles.get("weight", "weight")
@@ -299,7 +343,7 @@ def _weight_problems(draft: Draft) -> Iterator[Problem]:
     if negative.any():
         what = f"The weight (column {column!r}) is negative"
         yield _problem(draft, "negative-weight", negative, what, LEAVE_OUT)
-    if not bad.any() and not negative.any() and not draft.weight.any():
+    if not bad.any() and not negative.any() and not counted.weighted:
         yield Problem(
             "error",
             "zero-weights",
@@ -316,14 +360,14 @@ def _person_problems(draft: Draft) -> Iterator[Problem]:
         yield _problem(draft, "missing-person", draft.person < 0, what, do)
 
 
-def _scale_problems(draft: Draft) -> Iterator[Problem]:
+def _scale_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
     spreads: dict[str, float] = {}
     for attribute in draft.attributes.values():
         if attribute.levels is None:
-            values = attribute.values[draft.available[list(attribute.alternatives)]]
-            values = values[np.abs(values) <= LARGEST]
-            if len(values) and values.std() > 0:
-                spreads[attribute.name] = float(values.std())
+            each = [counted.numbers[attribute.name, j] for j in attribute.alternatives]
+            spread = reduce(add, (seen.spread for seen in each)).sd
+            if spread > 0:
+                spreads[attribute.name] = spread
     if len(spreads) < 2:
         return
     small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)

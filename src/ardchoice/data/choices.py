@@ -129,6 +129,8 @@ class ChoiceData:
         How many threads go through large data; None for as many as there are cores.
     executor
         A Dask client whose workers go through the data; None for this process.
+    home
+        The folder that the arrays are mapped from; None for data in memory.
     """
 
     alternatives: tuple[str, ...]
@@ -143,6 +145,7 @@ class ChoiceData:
     source: Source | None = None
     n_threads: int | None = None
     executor: Any = None
+    home: object = None
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]
@@ -260,9 +263,17 @@ class ChoiceData:
             raise ArdchoiceError(
                 f"Rows are taken by positions below {len(self)}, or by a mask of that length."
             ) from error
+        if self.home is not None:
+            from ardchoice.data.compact import take_from_disk
+
+            return take_from_disk(self, index)
+        return self._taken(index)
+
+    def _taken(self, index: npt.NDArray[np.intp]) -> ChoiceData:
         person = None if self.person is None else pd.factorize(self.person[index])[0]
         return replace(
             self,
+            home=None,
             available=self.available[:, index],
             choice=None if self.choice is None else self.choice[index],
             attributes={
