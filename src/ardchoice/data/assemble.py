@@ -77,21 +77,29 @@ def _leave_out(draft: Draft, bad: npt.NDArray[np.intp], codes: list[str]) -> Dra
         tuple(bad.tolist()),
     )
     others = [p for p in draft.found if p.severity == "warning"]
-    attributes = {n: replace(a, values=a.values[:, rows]) for n, a in draft.attributes.items()}
-    covariates = {n: replace(c, values=c.values[rows]) for n, c in draft.covariates.items()}
+    left = without_rows(draft, rows)
     if draft.learning:
-        attributes = {n: _without_empty_levels(a) for n, a in attributes.items()}
-        covariates = {n: _without_empty_levels(c) for n, c in covariates.items()}
+        left = replace(
+            left,
+            attributes={n: _without_empty_levels(a) for n, a in left.attributes.items()},
+            covariates={n: _without_empty_levels(c) for n, c in left.covariates.items()},
+        )
+    return replace(left, found=(note, *others))
+
+
+def without_rows(draft: Draft, rows: npt.NDArray[np.intp]) -> Draft:
+    """Some rows of a draft, with its levels as they are and nothing found."""
     return replace(
         draft,
         available=draft.available[:, rows],
         choice=None if draft.choice is None else draft.choice[rows],
-        attributes=attributes,
-        covariates=covariates,
+        attributes={n: replace(a, values=a.values[:, rows]) for n, a in draft.attributes.items()},
+        covariates={n: replace(c, values=c.values[rows]) for n, c in draft.covariates.items()},
         person=None if draft.person is None else draft.person[rows],
         weight=None if draft.weight is None else draft.weight[rows],
         situation=draft.situation[rows],
-        found=(note, *others),
+        found=(),
+        person_ids=None if draft.person_ids is None else draft.person_ids[rows],
     )
 
 
@@ -100,25 +108,27 @@ Variable = TypeVar("Variable", Attribute, Covariate)
 
 def _without_empty_levels(variable: Variable) -> Variable:
     """Forget the levels that only the rows left out had, unless the user asked for them."""
-    recoding, levels = variable.recoding, variable.levels
-    if recoding is None or levels is None or recoding.closed or recoding.edges:
+    if variable.levels is None:
         return variable
-    used = np.unique(variable.values[variable.values >= 0])
-    if len(used) == len(levels):
-        return variable
+    kept, lookup = used_levels(variable, np.unique(variable.values[variable.values >= 0]))
+    return kept if kept is variable else replace(kept, values=lookup[variable.values])
+
+
+def used_levels(
+    variable: Variable, used: npt.NDArray[np.integer[Any]]
+) -> tuple[Variable, npt.NDArray[np.int32]]:
+    """The same with the levels that are used, and their new numbers (-1 for none, and for -1)."""
+    recoding, levels = variable.recoding, variable.levels or ()
+    if recoding is None or recoding.closed or recoding.edges or len(used) == len(levels):
+        return variable, np.arange(len(levels), dtype=np.int32)
     kept = tuple(levels[i] for i in used)
     lookup = np.full(len(levels) + 1, -1, dtype=np.int32)
     lookup[used] = np.arange(len(used))
     reference = int(lookup[variable.reference])
     reference = len(kept) - 1 if reference < 0 else reference
     missing = recoding.missing if recoding.missing in kept else None
-    return replace(
-        variable,
-        values=lookup[variable.values],
-        levels=kept,
-        reference=reference,
-        recoding=replace(recoding, levels=kept, reference=reference, missing=missing),
-    )
+    recoding = replace(recoding, levels=kept, reference=reference, missing=missing)
+    return replace(variable, levels=kept, reference=reference, recoding=recoding), lookup
 
 
 def alternative_codes(alternatives: Mapping[str, object] | Sequence[object]) -> dict[str, str]:
@@ -243,6 +253,8 @@ class People:
     person: npt.NDArray[np.intp] | None
     weight: npt.NDArray[np.float64] | None
     columns: dict[str, str]
+    ids: npt.NDArray[Any] | None = None
+    """Of the persons, as they stand in the table."""
 
 
 def read_people(
@@ -264,13 +276,14 @@ def read_people(
         columns[name] = series.name
         one = once(series, f"Covariate {name}")
         covariates[name] = read_covariate(name, one, kind, like, place, found)
-    persons = weights = None
+    persons = weights = ids = None
     if person is not None:
-        persons = person_codes(once(must_have(source, person, "person"), "The person id"))
+        series = once(must_have(source, person, "person"), "The person id")
+        persons, ids = person_codes(series), series.values
     if weight is not None:
         series = once(must_have(source, weight, "weight"), "The weight")
         weights = read_numbers("The weight", series, place, found)
-    return People(covariates, persons, weights, columns)
+    return People(covariates, persons, weights, columns, ids)
 
 
 def must_have(table: Table, column: str, role: str) -> Series:

@@ -75,6 +75,8 @@ class Draft:
     learning: bool = True
     """Whether a model is to learn from them, rather than repeat what it learned elsewhere."""
     found: tuple[Problem, ...] = field(default=())
+    person_ids: npt.NDArray[Any] | None = None
+    """As they stand in the table."""
 
 
 @dataclass(frozen=True, eq=False)

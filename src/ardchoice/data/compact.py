@@ -22,6 +22,7 @@ import pandas as pd
 
 from ardchoice.data.choices import ROWS, Attribute, ChoiceData, Covariate
 from ardchoice.data.recode import Recoding
+from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem
 from ardchoice.files import checksum
 
@@ -90,6 +91,10 @@ class Column:
         self._file.write(np.ascontiguousarray(values.astype(kind)).data)
         self.pieces.append((kind, len(values)))
 
+    def flush(self) -> None:
+        """What was appended can be read."""
+        self._file.flush()
+
     def close(self) -> None:
         """Nothing more comes."""
         self._file.close()
@@ -131,8 +136,7 @@ def store(folder: Path, name: str, rows: Sequence[Iterator[Array]], like: Stored
                 data = np.ascontiguousarray(piece.astype(np.dtype(like.kind))).data
                 file.write(data)
                 digest.update(data)
-        file.flush()
-        os.fsync(file.fileno())
+    # Not forced onto the disk: what a crash damages, its checksum shows the next time.
     return replace(like, file=name, checksum=digest.hexdigest())
 
 
@@ -183,8 +187,6 @@ def write_manifest(
     }
     with (folder / MANIFEST).open("w", encoding="utf-8") as file:
         json.dump(content, file, ensure_ascii=False, indent=1)
-        file.flush()
-        os.fsync(file.fileno())
 
 
 def _variable(variable: Attribute | Covariate, alternatives: object) -> dict[str, object]:
@@ -262,15 +264,20 @@ def open_compact(folder: Path, *, verify: bool = True) -> ChoiceData:
     )
     data.__dict__["n_persons"] = content["persons"]
     data.__dict__["times_available"] = np.array(content["times_available"], dtype=np.intp)
-    return replace_home(data, folder)
+    return changed(data, home=Home(str(folder), _arrays(data)))
 
 
-def replace_home(data: ChoiceData, folder: Path | None) -> ChoiceData:
-    """The same data, known to lie in a folder."""
-    known = {key: data.__dict__[key] for key in ("n_persons", "times_available")}
-    out = replace(data, home=None if folder is None else Home(str(folder), _arrays(data)))
+def changed(data: ChoiceData, **fields: Any) -> ChoiceData:
+    """The same rows with other fields: what was counted over them stays known."""
+    known = {k: v for k, v in data.__dict__.items() if k in ("n_persons", "times_available")}
+    out = replace(data, **fields)
     out.__dict__.update(known)
     return out
+
+
+def with_source(data: ChoiceData, source: Source) -> ChoiceData:
+    """The same data, known to come from a table."""
+    return changed(data, source=source)
 
 
 def _levels(v: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, int, Recoding | None]:
@@ -443,9 +450,13 @@ def take_rows(data: ChoiceData, rows: npt.NDArray[np.intp]) -> ChoiceData:
     part = open_compact(folder, verify=False)
     home = part.home
     assert isinstance(home, Home)  # noqa: S101 - just opened
-    out = replace(part, home=replace(home, keep=keep), source=data.source, n_threads=data.n_threads, executor=data.executor)
-    out.__dict__.update({k: part.__dict__[k] for k in ("n_persons", "times_available")})
-    return out
+    return changed(
+        part,
+        home=replace(home, keep=keep),
+        source=data.source,
+        n_threads=data.n_threads,
+        executor=data.executor,
+    )
 
 
 def take_from_disk(data: ChoiceData, rows: npt.NDArray[np.intp]) -> ChoiceData:

@@ -64,13 +64,21 @@ def _distinct(data: ChoiceData, attribute: Attribute, alternatives: tuple[int, .
     for rows in data.ranges():
         for j in alternatives:
             here = attribute.of(j, rows)[data.available[j, rows]]
-            # Minus zero is zero: it would sort anywhere.
-            some, times = np.unique(_rounded(here) if rounded else here + 0.0, return_counts=True)
-            values, counts = _union(values, counts, some, times.astype(np.int64))
-            if len(values) > MOST_DISTINCT and not rounded:
-                rounded = True
-                values, counts = _union(np.empty(0), counts[:0], _rounded(values), counts)
+            values, counts, rounded = add_values(values, counts, here, rounded)
     return Values(values, counts)
+
+
+def add_values(
+    values: Floats, counts: Counts, new: Floats, rounded: bool
+) -> tuple[Floats, Counts, bool]:
+    """Each value once, ascending, with how often, and some more; and whether they are rounded."""
+    # Minus zero is zero: it would sort anywhere.
+    some, times = np.unique(_rounded(new) if rounded else new + 0.0, return_counts=True)
+    values, counts = _union(values, counts, some, times.astype(np.int64))
+    if len(values) > MOST_DISTINCT and not rounded:
+        values, counts = _union(np.empty(0), counts[:0], _rounded(values), counts)
+        rounded = True
+    return values, counts, rounded
 
 
 def _union(a: Floats, n: Counts, b: Floats, m: Counts) -> tuple[Floats, Counts]:

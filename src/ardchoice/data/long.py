@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -38,6 +38,7 @@ from ardchoice.data.recode import (
     recode,
 )
 from ardchoice.data.source import Source
+from ardchoice.data.stream import Start, ToLearn, announce, numbered, read_streamed, streams
 from ardchoice.data.tables import EXACT, Series, Table, open_table
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
@@ -94,6 +95,7 @@ def read_long(
     weight: str | None = None,
     drop_invalid: bool = False,
     like: ChoiceData | None = None,
+    stream: bool | None = None,
 ) -> ChoiceData:
     """Read choices from a table with one row per choice situation and alternative.
 
@@ -102,7 +104,8 @@ def read_long(
     Parameters
     ----------
     table
-        A path (CSV, TSV, Parquet) or a data frame (pandas, polars, pyarrow).
+        A path (CSV, TSV, Parquet, a folder of Parquet files) or a data frame (pandas, polars,
+        pyarrow).
     situation, alternative
         Columns with the id of the choice situation and the alternative's name or code.
     chosen
@@ -122,66 +125,99 @@ def read_long(
         Leave out the situations with errors, with a warning, instead of refusing the table.
     like
         Earlier data whose recoding of levels is to be repeated (for prediction).
+    stream
+        Whether a file is read part by part into compact columns on disk, which are kept for the
+        next time, instead of into memory; unless told, where memory might not do. The rows of a
+        situation must then follow each other.
 
     Returns
     -------
     ChoiceData
     """
-    source = open_table(table)
-    if not len(source):
-        raise ArdchoiceError(f"{source.name} has no rows.")
-    roles = covariate_roles(covariates)
-    if isinstance(attributes, str):
-        raise ArdchoiceError(
-            f"attributes is a list of columns or a dict, not the text {attributes!r}; "
-            f"write [{attributes!r}]."
-        )
-    how = dict(attributes) if isinstance(attributes, Mapping) else dict.fromkeys(attributes)
-    refuse_clashes(how, roles)
-    found: list[Problem] = []
-    if alternatives is None and like is not None:
-        alternatives = like.alternatives
-    layout = _layout(source, situation, alternative, alternatives, found)
-    columns: dict[tuple[str, str], str] = {}
-    read_attributes: dict[str, Attribute] = {}
-    for name, role in how.items():
-        kind = as_role(role, name)
-        series = must_have(source, str(column_of(role, name)), f"attribute {name}")
-        columns |= {(name, alt): series.name for alt in layout.alternatives}
-        attribute = _attribute(name, series, kind, layout, like, found)
-        if attribute is not None:
-            read_attributes[name] = attribute
-    people = read_people(
-        source,
-        roles,
+    asked = Long(
+        situation,
+        alternative,
+        chosen,
+        attributes,
+        covariates,
+        alternatives,
         person,
         weight,
-        lambda series, what: _per_situation(series, what, layout, found),
-        layout.once,
-        like,
-        found,
+        drop_invalid,
     )
-    columns |= {(name, ""): column for name, column in people.columns.items()}
-    draft = Draft(
-        alternatives=layout.alternatives,
-        available=layout.spread(np.ones(len(source), dtype=bool), False),
-        choice=None if chosen is None else _choice(source, chosen, layout, found),
-        attributes=read_attributes,
-        covariates=people.covariates,
-        person=people.person,
-        weight=people.weight,
-        situation=layout.names,
-        unit="situation",
-        columns=columns,
-        roles={"choice": chosen or "", "person": person or "", "weight": weight or ""},
-        guessed=frozenset(n for n, r in roles.items() if as_role(r, n) is None),
-        learning=like is None,
-        found=tuple(found),
-    )
-    names = layout.alternatives
-    return finish(
-        draft,
-        Source(
+    if streams(table, stream):
+        return announce(read_streamed(table, asked, like))
+    return finish(*asked.draft(open_table(table), like, learning=like is None))
+
+
+@dataclass(frozen=True, eq=False)
+class Long:
+    """What `read_long` was asked."""
+
+    situation: str
+    alternative: str
+    chosen: str | None
+    attributes: Sequence[str] | Mapping[str, str | Numeric | Categorical]
+    covariates: Covariates | None
+    alternatives: Mapping[str, object] | Sequence[object] | None
+    person: str | None
+    weight: str | None
+    drop_invalid: bool
+
+    def draft(
+        self, source: Table, like: ChoiceData | None, *, learning: bool, start: Start = 0
+    ) -> tuple[Draft, Source]:
+        """Put together a table, or a part of one; parameters as of `Wide.draft`."""
+        chosen, person, weight = self.chosen, self.person, self.weight
+        if not len(source):
+            raise ArdchoiceError(f"{source.name} has no rows.")
+        roles = covariate_roles(self.covariates)
+        how = self.named_attributes()
+        refuse_clashes(how, roles)
+        found: list[Problem] = []
+        alternatives = self.alternatives
+        if alternatives is None and like is not None:
+            alternatives = like.alternatives
+        layout = _layout(source, self.situation, self.alternative, alternatives, found, start)
+        columns: dict[tuple[str, str], str] = {}
+        read_attributes: dict[str, Attribute] = {}
+        for name, role in how.items():
+            kind = as_role(role, name)
+            series = must_have(source, str(column_of(role, name)), f"attribute {name}")
+            columns |= {(name, alt): series.name for alt in layout.alternatives}
+            attribute = _attribute(name, series, kind, layout, like, found)
+            if attribute is not None:
+                read_attributes[name] = attribute
+        people = read_people(
+            source,
+            roles,
+            person,
+            weight,
+            lambda series, what: _per_situation(series, what, layout, found),
+            layout.once,
+            like,
+            found,
+        )
+        columns |= {(name, ""): column for name, column in people.columns.items()}
+        draft = Draft(
+            alternatives=layout.alternatives,
+            available=layout.spread(np.ones(len(source), dtype=bool), False),
+            choice=None if chosen is None else _choice(source, chosen, layout, found),
+            attributes=read_attributes,
+            covariates=people.covariates,
+            person=people.person,
+            weight=people.weight,
+            situation=layout.names,
+            unit="situation",
+            columns=columns,
+            roles={"choice": chosen or "", "person": person or "", "weight": weight or ""},
+            guessed=frozenset(n for n, r in roles.items() if as_role(r, n) is None),
+            learning=learning,
+            found=tuple(found),
+            person_ids=people.ids,
+        )
+        names = layout.alternatives
+        origin = Source(
             layout="long",
             path=source.path,
             text=source.text,
@@ -193,13 +229,69 @@ def read_long(
             covariates=people.columns,
             roles=said_roles({**how, **roles}),
             choice=chosen,
-            situation=situation,
-            alternative=alternative,
+            situation=self.situation,
+            alternative=self.alternative,
             person=person,
             weight=weight,
-            drop_invalid=drop_invalid,
-        ),
-    )
+            drop_invalid=self.drop_invalid,
+        )
+        return draft, origin
+
+    def named_attributes(self) -> dict[str, str | Numeric | Categorical | None]:
+        """The attributes and their columns, or an error that says what was wanted."""
+        if isinstance(self.attributes, str):
+            raise ArdchoiceError(
+                f"attributes is a list of columns or a dict, not the text {self.attributes!r}; "
+                f"write [{self.attributes!r}]."
+            )
+        if isinstance(self.attributes, Mapping):
+            return dict(self.attributes)
+        return dict.fromkeys(self.attributes)
+
+    def to_learn(self, source: Table) -> Iterator[ToLearn]:
+        """The columns whose kind or levels all rows decide."""
+        which = must_have(source, self.alternative, "alternative")
+        raw, labels = factorise(which)
+        yield ToLearn("alternatives", self.alternative, None, (which,))
+        for name, role in self.named_attributes().items():
+            one = must_have(source, str(column_of(role, name)), f"attribute {name}")
+            there = np.unique(raw[~one.missing()])
+            seen = tuple(labels[i] for i in there if i >= 0)
+            yield ToLearn("attribute", name, as_role(role, name), (one,), present=seen)
+        ids = must_have(source, self.situation, "situation")
+        first = np.flatnonzero(~pd.Series(ids.values).duplicated().to_numpy())
+        for name, about in covariate_roles(self.covariates).items():
+            kind = as_role(about, name)
+            one = must_have(source, str(column_of(about, name)), f"covariate {name}")
+            once = Series(one.name, one.values[first], one.order)
+            yield ToLearn("covariate", name, kind, (once,))
+
+    def names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """The alternatives, when the table has these."""
+        if self.alternatives is None and len(labels) < 2:
+            raise ArdchoiceError(_one_only(self.alternative))
+        return tuple(alternative_codes(labels if self.alternatives is None else self.alternatives))
+
+    def label_of(self, name: str) -> str:
+        """How an alternative stands in the table."""
+        if self.alternatives is None:
+            return name
+        return alternative_codes(self.alternatives)[name]
+
+    def columns(self) -> dict[str, str]:
+        """Role -> column, of what is not learned."""
+        every = {
+            "situation": self.situation,
+            "alternative": self.alternative,
+            "chosen": self.chosen,
+            "person": self.person,
+            "weight": self.weight,
+        }
+        return {role: column for role, column in every.items() if column is not None}
+
+
+def _one_only(column: str) -> str:
+    return f"Column {column!r} names one alternative only; a choice needs two."
 
 
 def _layout(
@@ -208,15 +300,17 @@ def _layout(
     alternative: str,
     wanted: Mapping[str, object] | Sequence[object] | None,
     found: list[Problem],
+    start: Start,
 ) -> _Layout:
     ids = must_have(source, situation, "situation")
     which = must_have(source, alternative, "alternative")
+    numbers = numbered(start, len(source))
     problems = [
         Problem(
             "error",
             "missing-id",
             f"The {role} (column {series.name!r}) is missing in "
-            f"{rows_text(rows, np.arange(len(source)), 'row')}. Mend or remove these rows.",
+            f"{rows_text(rows, numbers, 'row')}. Mend or remove these rows.",
         )
         for role, series in (("situation id", ids), ("alternative", which))
         if len(rows := np.flatnonzero(series.missing()))
@@ -225,7 +319,7 @@ def _layout(
         raise DataError(problems)
     codes, values = pd.factorize(ids.values)
     raw, labels = factorise(which)
-    names, lookup = _alternatives(which.name, raw, labels, wanted)
+    names, lookup = _alternatives(which.name, raw, labels, wanted, numbers)
     layout = _Layout(
         np.asarray(codes, dtype=np.intp),
         lookup[raw],
@@ -268,10 +362,11 @@ def _alternatives(
     raw: npt.NDArray[np.intp],
     labels: list[str],
     wanted: Mapping[str, object] | Sequence[object] | None,
+    numbers: npt.NDArray[np.intp],
 ) -> tuple[dict[str, str], npt.NDArray[np.intp]]:
     """Name -> label of its code, and the position of every label of the column among the names."""
     if wanted is None and len(labels) < 2:
-        raise ArdchoiceError(f"Column {column!r} names one alternative only; a choice needs two.")
+        raise ArdchoiceError(_one_only(column))
     codes = alternative_codes(labels if wanted is None else wanted)
     position = {code: j for j, code in enumerate(codes.values())}
     lookup = np.array([position.get(text, -1) for text in labels], dtype=np.intp)
@@ -284,7 +379,7 @@ def _alternatives(
                     "error",
                     "unknown-alternative",
                     f"Column {column!r} holds alternatives that were not listed: {unknown} in "
-                    f"{rows_text(rows, np.arange(len(raw)), 'row')}. The listed ones are: "
+                    f"{rows_text(rows, numbers, 'row')}. The listed ones are: "
                     f"{first_few(position, 20)}. List them too, or remove their rows.",
                 )
             ]
@@ -304,7 +399,9 @@ def _attribute(
         raise ArdchoiceError(f"{name}: an attribute is cut in a term, as in quantiles({name}, 4).")
     present = np.zeros(len(layout.alternatives), dtype=bool)
     present[layout.alternative[~series.missing()]] = True
-    if not present.any():
+    # Data without rows tell what parts of one table have in common: a part may well have none.
+    is_part = like is not None and not len(like) and name in like.attributes
+    if not present.any() and not is_part:
         found.append(
             Problem(
                 "error",

@@ -15,6 +15,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ardchoice.data.distinct import Values, weighted_quantiles
 from ardchoice.data.tables import Series
 from ardchoice.errors import ArdchoiceError, did_you_mean
 
@@ -234,11 +235,21 @@ def recode(series: Series, role: Role) -> Coded:
     if isinstance(role, Numeric):
         values, refused = as_numbers(series)
         return Coded(values, None, 0, None, refused)
-    learned = _learn_cut(series, role) if isinstance(role, Cut) else _learn_levels(series, role)
-    return learned.apply(series)
+    return learn_recoding(series, role).apply(series)
 
 
-def _learn_levels(series: Series, role: Categorical) -> Recoding:
+def learn_recoding(
+    series: Series, role: Categorical | Cut, counts: npt.NDArray[np.int64] | None = None
+) -> Recoding:
+    """What a role leaves open, from all values or from each once with how often."""
+    if isinstance(role, Cut):
+        return _learn_cut(series, role, counts)
+    return _learn_levels(series, role, counts)
+
+
+def _learn_levels(
+    series: Series, role: Categorical, number: npt.NDArray[np.int64] | None
+) -> Recoding:
     codes, labels = factorise(series)
     listed = [label(v) for v in role.levels] if role.levels is not None else None
     to_level = {old: old for old in [*labels, *(listed or ())]}
@@ -257,8 +268,11 @@ def _learn_levels(series: Series, role: Categorical) -> Recoding:
             to_level[old] = str(new)
     order = list(dict.fromkeys(to_level[v] for v in (listed or labels)))
     if role.pool_below > 0:
-        counts = np.bincount(codes[codes >= 0], minlength=len(labels))
-        shares = pd.Series(counts / max(len(codes), 1)).groupby([to_level[v] for v in labels]).sum()
+        number = np.ones(len(codes), dtype=np.int64) if number is None else number
+        counts = np.bincount(codes[codes >= 0], number[codes >= 0], minlength=len(labels))
+        shares = (
+            pd.Series(counts / max(number.sum(), 1)).groupby([to_level[v] for v in labels]).sum()
+        )
         rare = {v for v in order if shares.get(v, 0.0) < role.pool_below}
         # Pooled levels come first, so that the last level, the usual reference, stays what it was.
         order = [v for v in order if v not in rare]
@@ -275,13 +289,18 @@ def _learn_levels(series: Series, role: Categorical) -> Recoding:
     )
 
 
-def _learn_cut(series: Series, role: Cut) -> Recoding:
+def _learn_cut(series: Series, role: Cut, number: npt.NDArray[np.int64] | None) -> Recoding:
     values, refused = as_numbers(series)
-    usable = values[np.isfinite(values) & ~refused]
+    may = np.isfinite(values) & ~refused
+    usable = values[may]
     edges = [float(e) for e in role.edges]
     if role.quantiles is not None and len(usable):
         grid = np.arange(1, role.quantiles) / role.quantiles
-        edges = np.unique(np.quantile(usable, grid)).tolist()
+        known = Values(usable)
+        if number is not None:
+            order = np.argsort(usable)
+            known = Values(usable[order], number[may][order])
+        edges = np.unique(weighted_quantiles(known, grid)).tolist()
         edges = [e for e in edges if e > usable.min()]  # ties would leave the first class empty
     if not edges or sorted(set(edges)) != edges:
         raise ArdchoiceError(

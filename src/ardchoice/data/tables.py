@@ -7,7 +7,7 @@ import gzip
 import re
 import zlib
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -148,8 +148,8 @@ def open_table(source: object) -> Table:
     if isinstance(source, str | Path):
         path = Path(source)
         name, where = f"'{path.name}'", str(path.absolute())
-        _must_exist(path)
-        style = None if _is_parquet(path) else sniff(path)
+        must_exist(path)
+        style = None if is_parquet(path) else sniff(path)
         source = _read_parquet(path) if style is None else _read_text(path, style)
     if isinstance(source, pd.DataFrame) and not all(isinstance(c, str) for c in source.columns):
         source = source.set_axis([str(c) for c in source.columns], axis=1)
@@ -179,11 +179,23 @@ def _opener(path: Path) -> Callable[..., Any]:
     return gzip.open if path.suffix.lower() == ".gz" else open
 
 
-def _is_parquet(path: Path) -> bool:
+def is_parquet(path: Path) -> bool:
+    """By its name, or by how it begins."""
     if path.suffix.lower() in (".parquet", ".pq"):
         return True
     with path.open("rb") as file:
         return file.read(4) == b"PAR1"
+
+
+def needs_pyarrow() -> Any:
+    """The Parquet part of pyarrow, or an error that says how to get it."""
+    try:
+        import pyarrow.parquet
+    except ImportError as error:
+        raise ArdchoiceError(
+            "Reading Parquet needs pyarrow: pip install 'ardchoice[parquet]'."
+        ) from error
+    return pyarrow.parquet
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
@@ -197,7 +209,8 @@ def _read_parquet(path: Path) -> pd.DataFrame:
         raise ArdchoiceError(f"'{path}' is not a Parquet file that can be read: {error}") from error
 
 
-def _must_exist(path: Path) -> None:
+def must_exist(path: Path) -> None:
+    """Raise where there is no such file, naming the nearest."""
     if path.is_file():
         return
     folder = path.parent if path.parent.is_dir() else Path()
@@ -206,6 +219,29 @@ def _must_exist(path: Path) -> None:
 
 
 def _read_text(path: Path, style: TextFormat) -> pd.DataFrame:
+    (frame,) = read_text(path, style)
+    return frame
+
+
+def read_text(
+    path: Path,
+    style: TextFormat,
+    size: int | None = None,
+    columns: Sequence[str] | None = None,
+    as_text: Collection[str] = (),
+) -> Iterator[pd.DataFrame]:
+    """A text table, all at once or `size` rows at a time.
+
+    Parameters
+    ----------
+    path, style
+    size
+        Rows of a part; all unless told.
+    columns
+        Those wanted; all unless told.
+    as_text
+        Columns whose cells are taken as they are written.
+    """
     how: dict[str, Any] = {
         "sep": r"\s+" if style.separator == " " else style.separator,
         "encoding": style.encoding,
@@ -218,17 +254,31 @@ def _read_text(path: Path, style: TextFormat) -> pd.DataFrame:
     }
     try:
         header = pd.read_csv(path, header=None, nrows=1, dtype=str, **how)
-        frame: pd.DataFrame = pd.read_csv(path, **how)
+        _refuse_repeated(Counter(header.iloc[0].dropna()), f"'{path.name}'")
+        if as_text:
+            how["dtype"] = dict.fromkeys(as_text, str)
+        if size is None:
+            yield _in_place(pd.read_csv(path, **how), style)
+            return
+        with pd.read_csv(path, chunksize=size, **how) as parts:
+            for frame in parts:
+                part = _in_place(frame, style).reset_index(drop=True)
+                yield part if columns is None else part[[c for c in columns if c in part]]
     except (ValueError, pd.errors.ParserError, UnicodeError, OSError) as error:
         raise ArdchoiceError(
             f"'{path}' cannot be read as a table with separator {style.separator!r} and encoding "
             f"{style.encoding}: {error} Read it with pandas.read_csv and pass the frame instead."
         ) from error
-    _refuse_repeated(Counter(header.iloc[0].dropna()), f"'{path.name}'")
-    # Where rows have more cells than the header, pandas takes the first ones for row names, as R
-    # writes them. When the last ones are empty, rows merely end in a separator: move cells back.
+
+
+def _in_place(frame: pd.DataFrame, style: TextFormat) -> pd.DataFrame:
+    """Cells under their headings.
+
+    Where rows have more cells than the header, pandas takes the first ones for row names, as R
+    writes them. When the last ones are empty, rows merely end in a separator: move cells back.
+    """
     if style.beyond and frame.iloc[:, -style.beyond :].isna().all(axis=None):
-        frame = frame.reset_index().iloc[:, : -style.beyond].set_axis(frame.columns, axis=1)
+        return frame.reset_index().iloc[:, : -style.beyond].set_axis(frame.columns, axis=1)
     return frame
 
 

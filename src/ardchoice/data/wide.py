@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from typing import Any
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -37,6 +37,7 @@ from ardchoice.data.recode import (
     recode,
 )
 from ardchoice.data.source import Source
+from ardchoice.data.stream import Start, ToLearn, announce, numbered, read_streamed, streams
 from ardchoice.data.tables import Series, Table, open_table
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean, first_few
 
@@ -55,14 +56,15 @@ def read_wide(
     weight: str | None = None,
     drop_invalid: bool = False,
     like: ChoiceData | None = None,
+    stream: bool | None = None,
 ) -> ChoiceData:
     """Read choices from a table with one row per choice situation.
 
     Parameters
     ----------
     table
-        A path (CSV, TSV, Parquet; separator, encoding and decimal sign are found out) or a data
-        frame (pandas, polars, pyarrow).
+        A path (CSV, TSV, Parquet, a folder of Parquet files; separator, encoding and decimal sign
+        are found out) or a data frame (pandas, polars, pyarrow).
     alternatives
         Name -> its code in the choice column; or a list, when the codes are the names.
     choice
@@ -82,59 +84,96 @@ def read_wide(
         Leave out the rows with errors, with a warning, instead of refusing the table.
     like
         Earlier data whose recoding of levels is to be repeated (for prediction).
+    stream
+        Whether a file is read part by part into compact columns on disk, which are kept for the
+        next time, instead of into memory; unless told, where memory might not do.
 
     Returns
     -------
     ChoiceData
     """
-    source = open_table(table)
-    if not len(source):
-        raise ArdchoiceError(f"{source.name} has no rows.")
-    if not isinstance(attributes, Mapping):
-        raise ArdchoiceError(
-            "attributes is a dict name -> pattern or columns, such as {'TT': '{alt}_TT'}, "
-            f"not {attributes!r}."
-        )
-    codes = alternative_codes(alternatives)
-    names = tuple(codes)
-    roles = covariate_roles(covariates)
-    refuse_clashes(attributes, roles)
-    rows = np.arange(len(source))
-    place = Place(rows, rows, "row")
-    found: list[Problem] = []
-    columns: dict[tuple[str, str], str] = {}
-    available = _availability(source, availability, names, columns, place, found)
-    read_attributes: dict[str, Attribute] = {}
-    for name, how in attributes.items():
-        kind, pattern = as_role(how, name), column_of(how, name)
-        where = _columns(source, name, pattern, names)
-        columns |= {(name, alt): column for alt, column in where.items()}
-        if isinstance(pattern, str) and len(where) < len(names):
-            found.append(_absent(name, pattern, [a for a in names if a not in where]))
-        read_attributes[name] = _attribute(
-            source, name, where, available, names, kind, like, place, found
-        )
-    people = read_people(source, roles, person, weight, lambda s, _: s, place, like, found)
-    columns |= {(name, ""): column for name, column in people.columns.items()}
-    draft = Draft(
-        alternatives=names,
-        available=available,
-        choice=None if choice is None else _choice(source, choice, codes, place, found),
-        attributes=read_attributes,
-        covariates=people.covariates,
-        person=people.person,
-        weight=people.weight,
-        situation=rows,
-        unit="row",
-        columns=columns,
-        roles={"choice": choice or "", "person": person or "", "weight": weight or ""},
-        guessed=frozenset(n for n, r in roles.items() if as_role(r, n) is None),
-        learning=like is None,
-        found=tuple(found),
+    asked = Wide(
+        alternatives, choice, attributes, covariates, availability, person, weight, drop_invalid
     )
-    return finish(
-        draft,
-        Source(
+    if streams(table, stream):
+        return announce(read_streamed(table, asked, like))
+    return finish(*asked.draft(open_table(table), like, learning=like is None))
+
+
+@dataclass(frozen=True, eq=False)
+class Wide:
+    """What `read_wide` was asked."""
+
+    alternatives: Mapping[str, object] | Sequence[object]
+    choice: str | None
+    attributes: Mapping[str, Pattern | Numeric | Categorical]
+    covariates: Covariates | None
+    availability: Pattern | None
+    person: str | None
+    weight: str | None
+    drop_invalid: bool
+
+    situation: ClassVar[str | None] = None
+    """A column whose equal values must not be torn apart."""
+
+    def draft(
+        self, source: Table, like: ChoiceData | None, *, learning: bool, start: Start = 0
+    ) -> tuple[Draft, Source]:
+        """Put together a table, or a part of one.
+
+        Parameters
+        ----------
+        source
+        like
+            Whose recoding of levels is to be repeated.
+        learning
+            Whether a model is to learn from them.
+        start
+            The number of the first row, or of every row.
+        """
+        choice, person, weight = self.choice, self.person, self.weight
+        if not len(source):
+            raise ArdchoiceError(f"{source.name} has no rows.")
+        attributes = self.named_attributes()
+        codes = alternative_codes(self.alternatives)
+        names = tuple(codes)
+        roles = covariate_roles(self.covariates)
+        refuse_clashes(attributes, roles)
+        rows = numbered(start, len(source))
+        place = Place(np.arange(len(source)), rows, "row")
+        found: list[Problem] = []
+        columns: dict[tuple[str, str], str] = {}
+        available = _availability(source, self.availability, names, columns, place, found)
+        read_attributes: dict[str, Attribute] = {}
+        for name, how in attributes.items():
+            kind, pattern = as_role(how, name), column_of(how, name)
+            where = _columns(source, name, pattern, names)
+            columns |= {(name, alt): column for alt, column in where.items()}
+            if isinstance(pattern, str) and len(where) < len(names):
+                found.append(_absent(name, pattern, [a for a in names if a not in where]))
+            read_attributes[name] = _attribute(
+                source, name, where, available, names, kind, like, place, found
+            )
+        people = read_people(source, roles, person, weight, lambda s, _: s, place, like, found)
+        columns |= {(name, ""): column for name, column in people.columns.items()}
+        draft = Draft(
+            alternatives=names,
+            available=available,
+            choice=None if choice is None else _choice(source, choice, codes, place, found),
+            attributes=read_attributes,
+            covariates=people.covariates,
+            person=people.person,
+            weight=people.weight,
+            situation=rows,
+            unit="row",
+            columns=columns,
+            roles={"choice": choice or "", "person": person or "", "weight": weight or ""},
+            guessed=frozenset(n for n, r in roles.items() if as_role(r, n) is None),
+            learning=learning,
+            found=tuple(found),
+            person_ids=people.ids,
+        )
+        origin = Source(
             layout="wide",
             path=source.path,
             text=source.text,
@@ -146,9 +185,49 @@ def read_wide(
             availability=_by_alternative(columns, AVAILABILITY),
             person=person,
             weight=weight,
-            drop_invalid=drop_invalid,
-        ),
-    )
+            drop_invalid=self.drop_invalid,
+        )
+        return draft, origin
+
+    def named_attributes(self) -> Mapping[str, Pattern | Numeric | Categorical]:
+        """The attributes, or an error that says what was wanted."""
+        if not isinstance(self.attributes, Mapping):
+            raise ArdchoiceError(
+                "attributes is a dict name -> pattern or columns, such as {'TT': '{alt}_TT'}, "
+                f"not {self.attributes!r}."
+            )
+        return self.attributes
+
+    def to_learn(self, source: Table) -> Iterator[ToLearn]:
+        """The columns whose kind or levels all rows decide."""
+        names = tuple(alternative_codes(self.alternatives))
+        place = Place(np.arange(len(source)), np.arange(len(source)), "row")
+        available = _availability(source, self.availability, names, {}, place, [])
+        for name, how in self.named_attributes().items():
+            where = _columns(source, name, column_of(how, name), names)
+            positions = tuple(names.index(a) for a in where)
+            series = []
+            for column, here in zip(where.values(), available[list(positions)], strict=True):
+                one = source.column(column)
+                series.append(replace(one, values=one.values[here]))
+            yield ToLearn("attribute", name, as_role(how, name), tuple(series), positions)
+        for name, role in covariate_roles(self.covariates).items():
+            kind = as_role(role, name)
+            one = must_have(source, str(column_of(role, name)), f"covariate {name}")
+            yield ToLearn("covariate", name, kind, (one,))
+
+    def names(self, labels: Sequence[str]) -> tuple[str, ...]:
+        """The alternatives."""
+        return tuple(alternative_codes(self.alternatives))
+
+    def label_of(self, name: str) -> str:
+        """How an alternative stands in the table."""
+        return alternative_codes(self.alternatives)[name]
+
+    def columns(self) -> dict[str, str]:
+        """Role -> column, of what is not learned."""
+        every = {"choice": self.choice, "person": self.person, "weight": self.weight}
+        return {role: column for role, column in every.items() if column is not None}
 
 
 def _by_alternative(columns: Mapping[tuple[str, str], str], what: str) -> dict[str, str]:

@@ -176,6 +176,9 @@ def _part(array: Array, rows: slice) -> Column:
 
 def _file(array: Array) -> Mapped | None:
     """Where a memory-mapped array lies, if all of it is there as it is."""
+    if type(array) is np.ndarray and isinstance(array.base, np.memmap):
+        # Compact columns: a plain array over all of a map.
+        array = array.base if array.base.shape == array.shape else array
     if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
         return None
     if isinstance(array.base, np.memmap) or array.filename is None:

@@ -1,0 +1,50 @@
+"""Whatever holds of tables in memory holds of the same tables read part by part.
+
+The tests of reading and checking, once more: every table goes to a Parquet file first and is read
+three rows at a time.
+"""
+
+from itertools import count
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from test_checks import *  # noqa: F403
+from test_long import *  # noqa: F403
+from test_recode import *  # noqa: F403
+from test_wide import *  # noqa: F403
+
+import ardchoice as ac
+from ardchoice.data import batches
+
+for name in (
+    # Such rows stand apart, which parts cannot know.
+    "test_rows_may_come_in_any_order",
+    "test_duplicate_rows",
+    # The name of the file is said, or the line that reads.
+    "test_warnings_point_at_the_line_that_reads",
+    "test_an_unknown_column_is_named_with_its_role_and_the_nearest",
+):
+    del globals()[name]
+
+
+@pytest.fixture(autouse=True)
+def read_part_by_part(monkeypatch, tmp_path):
+    monkeypatch.setattr(batches, "BATCH", 3)
+    number = count()
+
+    def streamed(read):
+        def reading(table, **arguments):
+            path = tmp_path / f"{next(number)}.parquet"
+            if isinstance(table, pd.DataFrame):
+                try:
+                    table.to_parquet(path)
+                except (pa.ArrowException, ValueError, TypeError):
+                    return read(table, **arguments)  # such a table cannot be on disk
+                return read(path, stream=True, **arguments)
+            return read(table, **arguments)
+
+        return reading
+
+    monkeypatch.setattr(ac, "read_wide", streamed(ac.read_wide))
+    monkeypatch.setattr(ac, "read_long", streamed(ac.read_long))
