@@ -252,6 +252,13 @@ def _learn(
     return parameters
 
 
+def available_values(
+    data: ChoiceData, attribute: Attribute, alternatives: tuple[int, ...]
+) -> npt.NDArray[np.float64]:
+    """All values of an attribute where these alternatives are available; shape (n,)."""
+    return np.concatenate([attribute.of(j)[data.available[j]] for j in alternatives])
+
+
 def checked(term: Term, alternatives: tuple[int, ...], parameters: tuple[float, ...]) -> object:
     """Where data remember that a transform allows their values."""
     return ("checked", term.what, term.how, alternatives, parameters)
