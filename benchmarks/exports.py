@@ -26,6 +26,8 @@ from pathlib import Path
 from typing import Any
 
 import ardchoice as ac
+from ardchoice.cli.demo import SETTINGS, STUDY, TABLE, prepared
+from ardchoice.settings import read_settings
 from ardchoice.text import table as text_table
 from environments import CACHE, EnvironmentUnavailableError, interpreter
 
@@ -98,10 +100,14 @@ def r6(folder: Path) -> ac.MnlResult:
 
 
 def demo(folder: Path) -> ac.MnlResult:
-    """What the demo finds in them."""
-    data = ac.datasets.swissmetro_choices("real")
-    structure = ac.Structure(signs={"TT": "-", "CO": "-"})
-    return ac.specify(data, ac.swissmetro_space(data, "medium"), structure=structure).result
+    """What `ardchoice demo` finds, from the table that it writes."""
+    prepared().to_csv(folder / TABLE, index=False)
+    r6_text = ac.datasets.swissmetro_specification("R6")
+    (folder / STUDY).write_text(SETTINGS % r6_text, encoding="utf-8")
+    settings = read_settings(folder / STUDY)
+    data = settings.read_choices(folder)
+    space, structure = settings.make_space(data), settings.make_structure()
+    return ac.specify(data, space, structure=structure).result
 
 
 def modes(folder: Path) -> ac.MnlResult:
