@@ -26,7 +26,7 @@ from ardchoice.report import evaluate, write_figures, write_report, write_tables
 from ardchoice.report.document import Table
 from ardchoice.report.tables import to_csv
 from ardchoice.saved import Checkpoint, save_record
-from ardchoice.saved.checkpoint import changed, clear, differences
+from ardchoice.saved.checkpoint import changed, clear, differences, must_fit
 from ardchoice.saved.plain import to_json
 from ardchoice.settings import StudySettings
 from ardchoice.settings.check import agree
@@ -92,7 +92,7 @@ def run_study(
     data = settings.read_choices(base)
     space = agree(settings, data)
     tell(1, 1, f"{len(data):,} choice situations")
-    keep = Checkpoint(place.folder / CHECKPOINTS, made_from)
+    keep = place.begin(made_from, anew=force)
     study = specify(
         data,
         space,
@@ -151,21 +151,19 @@ class _Place:
             )
         if self.folder.exists() and not self.folder.is_dir():
             raise ArdchoiceError(f"Results are written to a folder, and '{self.folder}' is a file.")
-        last, checkpoints = self.last(), self.folder / CHECKPOINTS
-        finished = last.get("state") == FINISHED
-        if force:
-            if finished:
-                self._say(BEGUN, made_from, last.get("files", []))
-            clear(checkpoints)
+        if force or not self.folder.exists() or not any(self.folder.iterdir()):
             return False
-        unfinished = checkpoints.is_dir() and not finished
-        if unfinished and not resume:
+        last = self._last()
+        finished = last.get("state") == FINISHED
+        unfinished = self.checkpoints.is_dir() and not finished
+        if unfinished and resume:
+            must_fit(self.checkpoints, made_from)
+            return False
+        if unfinished:
             raise ArdchoiceError(
                 f"'{self.folder}' has a run that was broken off. Go on with --resume (resume=True),"
                 " begin anew with --force (force=True), or write to another folder."
             )
-        if unfinished or not self.folder.exists() or not any(self.folder.iterdir()):
-            return False
         if not resume or not finished:
             raise ArdchoiceError(
                 f"'{self.folder}' is there already and is not empty. Write to another folder, or "
@@ -174,10 +172,28 @@ class _Place:
         changes = differences(last.get("made_from", {}), made_from)
         if changes:
             raise changed(self.folder, changes)
-        clear(checkpoints)
+        clear(self.checkpoints)
         return True
 
-    def last(self) -> dict[str, Any]:
+    def begin(self, made_from: dict[str, Any], *, anew: bool) -> Checkpoint:
+        """Where stages are laid down; without those that are there where it begins anew."""
+        if anew:
+            if self._last():
+                self._say(BEGUN, made_from, self._ours())
+            clear(self.checkpoints)
+        return Checkpoint(self.checkpoints, made_from)
+
+    @property
+    def checkpoints(self) -> Path:
+        """The folder of stages."""
+        return self.folder / CHECKPOINTS
+
+    def _ours(self) -> list[str]:
+        """Files that the last run here wrote."""
+        found = self._last().get("files")
+        return [str(name) for name in found] if isinstance(found, list) else []
+
+    def _last(self) -> dict[str, Any]:
         """What the last run here left word of."""
         try:
             found = json.loads((self.folder / RUN).read_bytes())
@@ -198,7 +214,7 @@ class _Place:
             What is written -> how.
         listener
         """
-        before, ours = self._files(), [str(name) for name in self.last().get("files", ())]
+        before, ours = self._files(), self._ours()
         self._say(BEGUN, made_from, ours)
         tell = Telling("report", listener, even=False)
         for done, (name, job) in enumerate(jobs.items()):

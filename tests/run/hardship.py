@@ -199,7 +199,7 @@ def limited(case: Case) -> dict[str, object]:
         run(case.base, force=True)
 
     messages = []
-    for limit in (10, 700, 4_000, 12_000, 40_000):
+    for limit in (10, 4_000, 40_000):
         said = told(partial(work, limit))
         assert "Cannot write" in said, said
         assert str(out) in said, said
@@ -223,7 +223,7 @@ def full(case: Case) -> dict[str, object]:
         return {"skipped": "no disk can be mounted here"}
     messages = []
     try:
-        for size in (16, 64, 128, 512):
+        for size in (16, 128, 512):
             command = [*mount, f"remount,size={size}k", "tmpfs", disk]
             subprocess.run(command, check=True, capture_output=True)
             said = told(lambda: run(case.base, "disk/out", resume=True))

@@ -136,15 +136,14 @@ class Stop:
             raise KeyboardInterrupt
 
 
-@pytest.mark.parametrize("share", [0.3, 0.97])
 def test_broken_off_it_goes_on_to_the_same_end(
-    done: tuple[Path, ac.Study, list[Event]], tmp_path: Path, share: float
+    done: tuple[Path, ac.Study, list[Event]], tmp_path: Path
 ) -> None:
     base, expected, events = done
     shutil.copy(base / "trips.csv", tmp_path)
     shutil.copy(base / "study.toml", tmp_path)
     with pytest.raises(KeyboardInterrupt):
-        run(tmp_path, listener=Stop(1 + int(share * len(events))))
+        run(tmp_path, listener=Stop(len(events) - 3))
     with pytest.raises(ArdchoiceError, match=r"broken off.*--resume"):
         run(tmp_path)
     heard: list[Event] = []
@@ -183,11 +182,6 @@ def test_a_run_that_is_done_is_not_done_again(again: Path) -> None:
     assert heard == []
     assert len(study.specification)
     assert files(again) == before
-
-
-def test_resume_begins_where_there_is_nothing(tmp_path: Path) -> None:
-    write_study(tmp_path, TOML.replace("stability_pairs = 1", "").replace('"biogeme", ', ""))
-    assert len(run(tmp_path, resume=True).specification)
 
 
 # -- What is not mixed -----------------------------------------------------------------------------
@@ -271,6 +265,18 @@ def test_old_results_stay_until_there_are_new_ones(again: Path) -> None:
     events: list[Event] = []
     run(again, resume=True, listener=events.append)
     assert "report" in {event.phase for event in events}
+
+
+def test_what_is_wrong_with_new_settings_costs_no_old_results(again: Path) -> None:
+    before = files(again / "out")
+    (again / "study.toml").write_text(TOML.replace('covariates = ["G"]', 'covariates = ["GG"]'))
+    with pytest.raises(ArdchoiceError, match="GG"):
+        run(again, force=True)
+    (again / "study.toml").write_text(TOML)
+    assert files(again / "out") == before
+    (again / "out" / "run.json").write_text('{"state": "finished", "files": 7, "made_from": []}')
+    with pytest.raises(ArdchoiceError, match="made from something else"):
+        run(again, resume=True)
 
 
 def test_a_table_that_is_missing_is_said(tmp_path: Path) -> None:

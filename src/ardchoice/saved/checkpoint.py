@@ -59,15 +59,10 @@ class Checkpoint:
 
     def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
         self.folder, self.spared = folder, 0.0
-        self.fingerprint = json.loads(to_json(fingerprint))
-        path = folder / FINGERPRINT
-        if path.exists():
-            changes = differences(_read_fingerprint(path), self.fingerprint)
-            if changes:
-                raise changed(folder, changes)
-        else:
+        must_fit(folder, fingerprint)
+        if not (folder / FINGERPRINT).exists():
             clear(folder)
-            write(path, to_json(fingerprint))
+            write(folder / FINGERPRINT, to_json(fingerprint))
         sweep(folder)
 
     # -- Stages --------------------------------------------------------------------------------
@@ -193,6 +188,15 @@ def clear(folder: Path) -> None:
             raise cannot_write(path, error) from None
     with suppress(OSError):
         folder.rmdir()
+
+
+def must_fit(folder: Path, fingerprint: Mapping[str, Any]) -> None:
+    """Raise where the stages of a folder were made from something else."""
+    path = folder / FINGERPRINT
+    if path.exists():
+        changes = differences(_read_fingerprint(path), json.loads(to_json(fingerprint)))
+        if changes:
+            raise changed(folder, changes)
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
