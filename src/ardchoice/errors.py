@@ -11,6 +11,8 @@ from typing import Literal
 
 FIRST_ROWS = 5
 """How many offending rows a message lists."""
+MOST_TOLD = 30
+"""How many mistakes of a study file a message lists."""
 
 
 class ArdchoiceError(Exception):
@@ -50,7 +52,9 @@ class SettingsError(ArdchoiceError):
             super().__init__(f"{name}: {mistakes[0]}")
             return
         lines = [f"{name}: {len(mistakes)} mistakes"]
-        lines += [f"  {i}. {mistake}" for i, mistake in enumerate(mistakes, 1)]
+        lines += [f"  {i}. {mistake}" for i, mistake in enumerate(mistakes[:MOST_TOLD], 1)]
+        if len(mistakes) > MOST_TOLD:
+            lines.append(f"  ... and {len(mistakes) - MOST_TOLD} more")
         super().__init__("\n".join(lines))
 
 

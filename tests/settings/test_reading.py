@@ -226,3 +226,13 @@ def test_defaults_are_those_of_the_python_objects():
     }
     for kind, rule in rules.items():
         assert StudySettings(selection=kind()).make_rule() == rule
+
+
+def test_a_file_with_thousands_of_mistakes_is_told_the_first_of_them():
+    head = "[data]\ntable = 't.csv'\nchoice = 'c'\nalternatives = ['a', 'b']\ncovariates = ['q']\n"
+    keys = "".join(f"k{i} = 1\n" for i in range(20_000))
+    names = "[space]\nby = [" + ", ".join(f"'n{i}'" for i in range(20_000)) + "]\n"
+    for text in (head + keys, head + names, "".join(f"[k{i}]\n" for i in range(20_000))):
+        with pytest.raises(SettingsError, match="and 70 more") as caught:
+            parse_settings(text)
+        assert len(caught.value.mistakes) == 100

@@ -37,6 +37,8 @@ if TYPE_CHECKING:
         StructureSettings,
     )
 
+MOST_ABSENT = 100
+"""Columns that are not in the table; more are not looked for."""
 SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "dsvi": Dsvi, "dsvi-paper": DsviPaper}
 RULES: dict[str, type[Rule]] = {
     "ebic": Ebic,
@@ -119,6 +121,8 @@ def table_mistakes(settings: DataSettings, table: Table, observed: bool = True) 
                 said = f"column {column!r} is not in {table.name}{fits}."
                 hint = did_you_mean(str(column), table.columns)
                 out.append(Mistake(("data", *key), f"{said} {hint}"))
+                if len(out) == MOST_ABSENT:
+                    return out
     return out
 
 

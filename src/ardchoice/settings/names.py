@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
 from ardchoice.errors import ArdchoiceError, Mistake, did_you_mean
@@ -27,7 +27,9 @@ NEEDED = {
 STRAY = {"wide": ("situation", "alternative", "chosen"), "long": ("choice", "availability")}
 
 
-def name_mistakes(settings: StudySettings, raw: Mapping[str, Any], complete: bool) -> list[Mistake]:
+def name_mistakes(
+    settings: StudySettings, raw: Mapping[str, Any], complete: bool
+) -> Iterator[Mistake]:
     """Every mistake between parts.
 
     Parameters
@@ -41,17 +43,16 @@ def name_mistakes(settings: StudySettings, raw: Mapping[str, Any], complete: boo
     """
     said = raw.get("data", {})
     if not isinstance(said, Mapping):
-        return []  # which is said elsewhere
+        return  # which is said elsewhere
     data = settings.data
     told = said.get("alternatives")
     if isinstance(told, (list, Mapping)) and len(told) != len(data.alternatives or ()):
         data = data.model_copy(update={"alternatives": None})  # some of them could not be read
-    out = [*column_mistakes(data)]
     if complete:
-        out += [m for m in missing_mistakes(data) if m.key[1] not in said]
+        yield from (m for m in missing_mistakes(data) if m.key[1] not in said)
+    yield from column_mistakes(data)
     if said.get("attributes") or said.get("covariates"):
-        out += _Names(data, said).mistakes(settings)
-    return out
+        yield from _Names(data, said).mistakes(settings)
 
 
 def missing_mistakes(data: DataSettings) -> Iterator[Mistake]:
@@ -169,8 +170,7 @@ class _Names:
             yield from _unknown(key, said, name, self.alternatives)
 
 
-def _unknown(key: Key, said: str, name: str, known: Iterable[str]) -> Iterator[Mistake]:
-    known = list(known)
+def _unknown(key: Key, said: str, name: str, known: Collection[str]) -> Iterator[Mistake]:
     if name not in known:
         yield Mistake(key, f"{said} in [data]. {did_you_mean(name, known)}")
 

@@ -6,6 +6,7 @@ import copy
 import re
 import tomllib
 from collections.abc import Iterator, Mapping
+from itertools import islice
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, Union, get_args, get_origin
@@ -19,8 +20,10 @@ from ardchoice.settings.names import name_mistakes
 from ardchoice.settings.schema import StudySettings, columns_by_alternative
 from ardchoice.settings.values import shown
 
-MOST_BYTES = 5_000_000
+MOST_BYTES = 2_000_000
 """A larger file is something else than settings."""
+MOST_MISTAKES = 100
+"""More are not looked for."""
 ROUNDS = 50
 """Most times that what is wrong is set aside to see what else is wrong."""
 
@@ -100,7 +103,7 @@ def parse_partly(
         raise _one(name, "there is nothing in it. `ardchoice init TABLE` writes a study file.")
     settings, mistakes = _validate(raw)
     if settings is not None:
-        mistakes += name_mistakes(settings, raw, complete)
+        mistakes += islice(name_mistakes(settings, raw, complete), MOST_MISTAKES)
     return settings, mistakes
 
 
@@ -179,7 +182,7 @@ def _validate(raw: dict[str, Any]) -> tuple[StudySettings | None, list[Mistake]]
     if isinstance(rest.get("data"), dict):
         rest["data"] = columns_by_alternative(rest["data"])
     mistakes: list[Mistake] = []
-    aside: list[Key] = []
+    aside: set[Key] = set()
     for _ in range(ROUNDS):
         try:
             return StudySettings.model_validate(rest), mistakes
@@ -187,9 +190,12 @@ def _validate(raw: dict[str, Any]) -> tuple[StudySettings | None, list[Mistake]]
             for one in error.errors(include_url=False):
                 key = _key(one)
                 # What is wrong only since a part of it was set aside is no mistake of the user.
-                if not any(known[: len(key)] == key for known in aside):
+                if key not in aside:
                     mistakes.append(Mistake(key, _message(one, key)))
-                aside.append(_set_aside(rest, key))
+                if len(mistakes) == MOST_MISTAKES:
+                    return None, mistakes
+                gone = _set_aside(rest, key)
+                aside |= {gone[:end] for end in range(1, len(gone) + 1)}
     return None, mistakes
 
 

@@ -33,6 +33,7 @@ from ardchoice.settings.values import (
     Transforms,
     YesOrNames,
     as_tuple,
+    once,
     shown,
     wrong,
 )
@@ -174,10 +175,7 @@ def _each(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         if not all(isinstance(v, str) for v in value):
             raise wrong("a list of columns holds texts only.")
-        twice = next((v for i, v in enumerate(value) if v in value[:i]), None)
-        if twice is not None:
-            raise wrong(f"{twice!r} is listed twice.")
-        return {name: {} for name in value}
+        return {name: {} for name in once(tuple(value))}
     if not isinstance(value, Mapping):
         raise wrong(f"a list of columns or a table is wanted here, not {shown(value)}.")
     # A column of the same name need not be said.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import Annotated, TypeVar
 
@@ -51,10 +52,11 @@ def _as_label(value: object) -> object:
     raise wrong(f"a name or a code is wanted here (text or a number), not {shown(value)}.")
 
 
-def _once(values: tuple[str, ...]) -> tuple[str, ...]:
-    twice = next((v for i, v in enumerate(values) if v in values[:i]), None)
-    if twice is not None:
-        raise wrong(f"{twice!r} is listed twice.")
+def once(values: tuple[str, ...]) -> tuple[str, ...]:
+    """Refuse a list that has something twice."""
+    if len(set(values)) < len(values):
+        twice = next(v for v, count in Counter(values).items() if count > 1)
+        raise wrong(f"{shown(twice)} is listed twice.")
     return values
 
 
@@ -162,7 +164,7 @@ def _alternatives(value: object) -> object:
     """Name -> code; a list where the codes are the names."""
     if isinstance(value, (list, tuple)):
         names = tuple(str(_as_label(v)) for v in value)
-        value = dict(zip(_once(names), names, strict=True))
+        value = dict(zip(once(names), names, strict=True))
     if value is not None and not isinstance(value, Mapping):
         raise wrong(
             "a table name = code, such as {car = 1, bus = 2}, or a list of names is wanted here, "
@@ -186,8 +188,8 @@ def _distinct_codes(codes: dict[str, str] | None) -> dict[str, str] | None:
 
 Label = Annotated[str, BeforeValidator(_as_label)]
 Texts = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
-Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(_once)]
-Labels = Annotated[tuple[Label, ...], BeforeValidator(as_tuple), AfterValidator(_once)]
+Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(once)]
+Labels = Annotated[tuple[Label, ...], BeforeValidator(as_tuple), AfterValidator(once)]
 Merged = Annotated[tuple[Label, ...], BeforeValidator(as_tuple)]
 Numbers = Annotated[tuple[float, ...], BeforeValidator(as_tuple)]
 Columns = Annotated[str | dict[str, str] | None, BeforeValidator(_columns)]
