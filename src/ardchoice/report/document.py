@@ -9,8 +9,8 @@ from typing import Literal
 from ardchoice.text import number, p_value
 
 Cell = str | float | int | bool | None
-Mark = Literal["true", "missed", "kept", "quiet"]
-"""Bold (a true term), underlined (the λ of a true term that was missed), or set back."""
+Mark = Literal["true", "missed"]
+"""Bold (a true term, a kept one, the best), or underlined (the λ of a true term that was missed)."""
 FIGURES, P_VALUE = "figures", "p"
 """Formats besides those of Python: four significant figures; a p-value."""
 

@@ -10,7 +10,7 @@ from ardchoice.report.findings import Findings
 MOST_ROWS = 20
 MOST_PATH = 30
 MOST_OUTSIDE = 200
-"""Candidates that could not be; with more of them, only reasons are counted."""
+"""Candidates that could not be which are listed; `space.dropped` has all."""
 
 
 def relevance(found: Findings) -> Section:
