@@ -10,7 +10,7 @@ from ardchoice.text import number, p_value
 
 Cell = str | float | int | bool | None
 Mark = Literal["true", "missed"]
-"""Bold (a true term, a kept one, the best), or underlined (the λ of a true term that was missed)."""
+"""Bold (a true term, a kept one, the best), or underlined (the λ of a true term missed)."""
 FIGURES, P_VALUE = "figures", "p"
 """Formats besides those of Python: four significant figures; a p-value."""
 
