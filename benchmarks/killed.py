@@ -91,6 +91,10 @@ def stop(study: Path, out: Path, how: int, after: float, expected: dict[str, byt
     process = subprocess.Popen(
         command(study, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
+    if how == signal.SIGINT:
+        # While Python itself is still being loaded, it is Python that answers.
+        while process.poll() is None and not (out / "checkpoints").exists():
+            time.sleep(0.01)
     time.sleep(after)
     os.kill(process.pid, how)
     sent = time.perf_counter()
@@ -126,6 +130,8 @@ def main(arguments: list[str] | None = None) -> list[Stopped]:
     told = parser.parse_args(arguments)
     times = told.times or (4 if told.quick else 20)
     rng = np.random.default_rng(told.seed)
+    # A process in the background may be deaf to Ctrl-C, and so would be its children.
+    signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="ardchoice-killed-"))
     rows: list[Stopped] = []
     try:
@@ -136,9 +142,7 @@ def main(arguments: list[str] | None = None) -> list[Stopped]:
         print("stopped    after    kept   lived on   code  went on for  results")
         signals = [signal.SIGKILL] * times + [signal.SIGINT] * max(times // 4, 1)
         for i, how in enumerate(signals):
-            after = float(rng.uniform(0.0, whole))
-            if how == signal.SIGINT:
-                after = max(after, 0.2 * whole)  # before, Python is still being loaded
+            after = float(rng.uniform(0.0, whole if how == signal.SIGKILL else 0.5 * whole))
             rows.append(stop(study, folder / f"{i}", how, after, expected))
             print(rows[-1], flush=True)
     finally:
