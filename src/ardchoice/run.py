@@ -130,8 +130,16 @@ def fingerprint(settings: StudySettings, base: Path) -> dict[str, Any]:
     if settings.data.table is not None:
         path = base / settings.data.table
         with suppress(OSError):  # reading the table says what is wrong with it
-            out[f"the table '{path.name}'"] = checksum(path)
+            out[f"the table '{path.name}'"] = _checksums(path)
     return out
+
+
+def _checksums(path: Path) -> str | dict[str, str]:
+    """Of a file, or of every file of a folder that is one table."""
+    if not path.is_dir():
+        return checksum(path)
+    files = sorted(p for p in path.rglob("*") if p.is_file() and not p.name.startswith("."))
+    return {file.relative_to(path).as_posix(): checksum(file) for file in files}
 
 
 # -- The folder ------------------------------------------------------------------------------------

@@ -14,6 +14,8 @@ import ardchoice as ac
 from ardchoice.errors import ArdchoiceError
 from ardchoice.progress import PHASES, Event
 from ardchoice.report import figures
+from ardchoice.run import fingerprint
+from ardchoice.saved.checkpoint import differences as changes
 from run.run_support import SAME, TOML, files, run, timeless, write_study
 from saved.saved_support import ODD, differences
 
@@ -217,6 +219,23 @@ def test_a_change_since_is_noticed(
     assert said in str(error.value)
     assert "--force" in str(error.value)
     assert files(again / "out") == before
+
+
+def test_a_change_in_a_table_of_many_files_is_noticed(tmp_path: Path) -> None:
+    settings = write_study(tmp_path, TOML.replace('"trips.csv"', '"trips"'))
+    (tmp_path / "trips").mkdir()
+    for name in ("a.parquet", "b.parquet"):
+        (tmp_path / "trips" / name).write_text(name)
+    before = fingerprint(settings, tmp_path)
+    (tmp_path / "trips" / ".cache").write_text("not of the table")
+    assert fingerprint(settings, tmp_path) == before
+    (tmp_path / "trips" / "b.parquet").write_text("other")
+    (tmp_path / "trips" / "c.parquet").write_text("new")
+    now = fingerprint(settings, tmp_path)
+    found = changes(before, now)
+    assert found[0] == "the table 'trips'.b.parquet has changed"
+    assert found[1].startswith("the table 'trips'.c.parquet was None and is")
+    assert len(found) == 2
 
 
 # -- What is not overwritten -----------------------------------------------------------------------
