@@ -91,14 +91,17 @@ def stop(study: Path, out: Path, how: int, after: float, expected: dict[str, byt
     process = subprocess.Popen(
         command(study, out), stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
     )
-    if how == signal.SIGINT:
-        # While Python itself is still being loaded, it is Python that answers.
-        while process.poll() is None and not (out / "checkpoints").exists():
-            time.sleep(0.01)
-    time.sleep(after)
-    os.kill(process.pid, how)
-    sent = time.perf_counter()
-    code = process.wait()
+    try:
+        if how == signal.SIGINT:
+            # While Python itself is still being loaded, it is Python that answers.
+            while process.poll() is None and not (out / "checkpoints").exists():
+                time.sleep(0.01)
+        time.sleep(after)
+        os.kill(process.pid, how)
+        sent = time.perf_counter()
+        code = process.wait()
+    finally:
+        process.kill()
     to_end = time.perf_counter() - sent
     kept = len(list((out / "checkpoints").glob("*.stage")))
     resumed = seconds_of(command(study, out, "--resume"))

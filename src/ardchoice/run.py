@@ -163,7 +163,7 @@ class _Place:
             return False
         last = self._last()
         finished = last.get("state") == FINISHED
-        unfinished = self.checkpoints.is_dir() and not finished
+        unfinished = not finished and (bool(last) or self.checkpoints.is_dir())
         if unfinished and resume:
             must_fit(self.checkpoints, made_from)
             return False
@@ -181,7 +181,8 @@ class _Place:
         if changes:
             raise changed(self.folder, changes)
         clear(self.checkpoints)
-        return True
+        # What somebody has removed since is made again.
+        return all((self.folder / name).exists() for name in self._ours())
 
     def begin(self, made_from: dict[str, Any], *, anew: bool) -> Checkpoint:
         """Where stages are laid down; without those that are there where it begins anew."""

@@ -178,12 +178,15 @@ def _moved(study: ac.Study, base: Path) -> ac.Study:
 
 
 def test_a_run_that_is_done_is_not_done_again(again: Path) -> None:
-    before = files(again)
+    before, before_out = files(again), files(again / "out")
     heard: list[Event] = []
     study = run(again, resume=True, listener=heard.append)
     assert heard == []
     assert len(study.specification)
     assert files(again) == before
+    (again / "out" / "report.html").unlink()
+    run(again, resume=True)
+    assert _whole(files(again / "out")) == _whole(before_out)
 
 
 # -- What is not mixed -----------------------------------------------------------------------------

@@ -121,7 +121,7 @@ class Shelf:
 
 
 class SavedValues(Saved):
-    """A column: an array where it is plain, else a list; `dtype` of a list of objects."""
+    """A column: an array where it is plain, else a list of what JSON can hold."""
 
     array: Key | None = None
     values: list[Any] | None = None
