@@ -272,6 +272,12 @@ def test_missing_person() -> None:
         says(problem, "person id", "'ID'", "1 row (6)", "without person")
 
 
+def test_one_person_only() -> None:
+    table = wide_table().assign(ID=7)
+    problem = the_error("one-person", lambda: read_table(table))
+    says(problem, "one person", "'ID'", "without person")
+
+
 # -- All together ----------------------------------------------------------------------------
 
 

@@ -44,6 +44,7 @@ LEARNING_ONLY = frozenset(
         "never-available",
         "never-chosen",
         "one-always-chosen",
+        "one-person",
         "scales",
         "single-alternative",
     }
@@ -355,8 +356,17 @@ def _weight_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
 
 
 def _person_problems(draft: Draft) -> Iterator[Problem]:
-    if draft.person is not None and (draft.person < 0).any():
-        column = draft.roles.get("person", "person")
+    if draft.person is None:
+        return
+    column = draft.roles.get("person", "person")
+    if len(draft.person) > 1 and (draft.person == draft.person[0]).all():
+        yield Problem(
+            "error",
+            "one-person",
+            f"All choices are by one person (column {column!r}), and standard errors by person "
+            "need several. Name the column that tells persons apart, or read without person.",
+        )
+    if (draft.person < 0).any():
         what = f"The person id (column {column!r}) is missing"
         do = f"{LEAVE_OUT} Or read without person, as if every situation had its own."
         yield _problem(draft, "missing-person", draft.person < 0, what, do)
