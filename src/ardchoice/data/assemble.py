@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data.checks import LEAVE_OUT, Draft, Place, check, rows_text
+from ardchoice.data.checks import LEAVE_OUT, Draft, Place, check, refuse_one_person, rows_text
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
 from ardchoice.data.recode import (
     Categorical,
@@ -49,17 +49,19 @@ def finish(draft: Draft, source: Source) -> ChoiceData:
             problems = check(draft)
     if any(p.severity == "error" for p in problems):
         raise DataError(problems)
+    person = None if draft.person is None else pd.factorize(draft.person)[0].astype(np.intp)
+    if person is not None:
+        refuse_one_person(draft, int(person.max(initial=0)) + 1, len(person))
     for problem in problems:
         # Points at the caller of read_wide or read_long.
         warnings.warn(problem.message, ArdchoiceWarning, stacklevel=3)
-    person = draft.person
     return ChoiceData(
         alternatives=draft.alternatives,
         available=draft.available,
         choice=draft.choice,
         attributes=draft.attributes,
         covariates=draft.covariates,
-        person=None if person is None else np.asarray(pd.factorize(person)[0], dtype=np.intp),
+        person=person,
         weight=draft.weight,
         situation=draft.situation,
         warnings=tuple(problems),

@@ -23,7 +23,7 @@ from ardchoice.data.tally import (
     count_numbers,
     some,
 )
-from ardchoice.errors import FIRST_ROWS, Problem, first_few
+from ardchoice.errors import FIRST_ROWS, DataError, Problem, first_few
 
 SENTINEL_GAP = 3.0
 """A sentinel lies at least this many times further out than the next value."""
@@ -44,7 +44,6 @@ LEARNING_ONLY = frozenset(
         "never-available",
         "never-chosen",
         "one-always-chosen",
-        "one-person",
         "scales",
         "single-alternative",
     }
@@ -356,20 +355,22 @@ def _weight_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
 
 
 def _person_problems(draft: Draft) -> Iterator[Problem]:
-    if draft.person is None:
-        return
-    column = draft.roles.get("person", "person")
-    if len(draft.person) > 1 and (draft.person == draft.person[0]).all():
-        yield Problem(
-            "error",
-            "one-person",
-            f"All choices are by one person (column {column!r}), and standard errors by person "
-            "need several. Name the column that tells persons apart, or read without person.",
-        )
-    if (draft.person < 0).any():
+    if draft.person is not None and (draft.person < 0).any():
+        column = draft.roles.get("person", "person")
         what = f"The person id (column {column!r}) is missing"
         do = f"{LEAVE_OUT} Or read without person, as if every situation had its own."
         yield _problem(draft, "missing-person", draft.person < 0, what, do)
+
+
+def refuse_one_person(draft: Draft, persons: int, situations: int) -> None:
+    """Errors by person need several; one who chose often was hardly meant."""
+    if draft.learning and persons == 1 and situations > 1:
+        column = draft.roles.get("person", "person")
+        said = (
+            f"All choices are by one person (column {column!r}), and standard errors by person "
+            "need several. Name the column that tells persons apart, or read without person."
+        )
+        raise DataError([Problem("error", "one-person", said)])
 
 
 def _scale_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:

@@ -21,7 +21,7 @@ import pandas as pd
 from ardchoice.data.assemble import Variable, must_have, used_levels, without_rows
 from ardchoice.data.batches import Files, find_files, streams
 from ardchoice.data.cache import cache_folder, kept
-from ardchoice.data.checks import Draft, check, count
+from ardchoice.data.checks import Draft, check, count, refuse_one_person
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
 from ardchoice.data.compact import Column, Stored, store_columns, with_source, write_manifest
 from ardchoice.data.learning import Asked, Start, ToLearn, learn, numbered, whole_situations
@@ -346,6 +346,7 @@ def _finish(
     if any(p.severity == "error" for p in problems):
         raise DataError(problems)
     n = sum(k for _, k in writer.columns["situation"][0].pieces)
+    refuse_one_person(first, len(writer.persons), n)
     files = writer.finish(changes, bool((counted.available == n).all()))
     data = replace(template, attributes=attributes, covariates=covariates, warnings=tuple(problems))
     write_manifest(
