@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib.metadata import version
 from typing import Any
 
@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
 from ardchoice.ard.earlier import Earlier
+from ardchoice.ard.early import Early, begin_early, term_columns
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.memory import Memory
 from ardchoice.ard.newton import NEAR, Newton, run_newton
 from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
 from ardchoice.ard.result import ArdFit
-from ardchoice.ard.standard import Spread, spread_of, standard_of
+from ardchoice.ard.standard import spread_of, standard_of
 from ardchoice.ard.trace import Progress, Report, Step
 from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
@@ -120,14 +121,19 @@ def fit_ard(
     with one_thread():
         # 1 · Candidates meet data, on columns of unit spread.
         memory = previous.memory() if isinstance(previous, ArdFit) else previous
-        design, spread = _columns(data, space, prior, memory)
+        design = _design(data, space, prior, memory)
+        groups, term_group = make_groups(design, prior)
+        report = Report(LINE if not isinstance(solver, Newton) else 0.0, progress)
+        early = None
+        if isinstance(solver, Newton) and memory is None and prior.fixed is None:
+            early = begin_early(solver, design, groups, prior.standardised, report)
+        spread = spread_of(design, prior.standardised) if early is None else early.spread
+        spread = spread if memory is None else memory.spread + spread
         standard = standard_of(spread, design.encoding)
         likelihood = LogitLikelihood(design, standard.centre, standard.scale)
-        groups, term_group = make_groups(design, prior)
         # 2 · Maximise the evidence.
         before = None if memory is None else memory.earlier(standard)
-        report = Report(LINE if not isinstance(solver, Newton) else 0.0, progress)
-        outcome = _solve(solver, likelihood, groups, prior, report, before)
+        outcome = _solve(solver, likelihood, groups, prior, report, before, early)
     # 3 · Say it term by term.
     lam = np.append(outcome.lam, np.inf)[term_group]
     post = outcome.post
@@ -163,14 +169,11 @@ def fit_ard(
 # -- Columns and groups --------------------------------------------------------------------------
 
 
-def _columns(
-    data: ChoiceData, space: SearchSpace, prior: Prior, memory: Memory | None
-) -> tuple[Design, Spread]:
-    """Candidates met with data, and the spread of their columns, earlier data included."""
+def _design(data: ChoiceData, space: SearchSpace, prior: Prior, memory: Memory | None) -> Design:
+    """Candidates met with data, as they were with earlier ones."""
     if memory is None:
         _refuse_too_large(data, space)
-        design = Design(data, space.terms)
-        return design, spread_of(design, prior.standardised)
+        return Design(data, space.terms)
     if memory.terms != space.terms:
         raise ArdchoiceError(
             "The earlier fit has other candidates: continue with its own space, fit.space."
@@ -180,8 +183,7 @@ def _columns(
             f"The earlier fit has columns standardised over {memory.spread.over} rows, this prior "
             f"over {prior.standardised}: continue with Prior(standardised={memory.spread.over!r})."
         )
-    design = Design(data, memory.encoding)
-    return design, memory.spread + spread_of(design, prior.standardised)
+    return Design(data, memory.encoding)
 
 
 def make_groups(design: Design, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:
@@ -214,7 +216,8 @@ def _refuse_too_large(data: ChoiceData, space: SearchSpace) -> None:
     """Say before allocating that the space does not fit, with the sizes."""
     d = space.n_columns
     matrices = 4 * 8 * d * d  # curvature, its factor, its inverse, one to spare
-    bases = 8 * len(data) * len({(t.where, t.what, t.how) for t in space.terms})
+    # Data on disk are read as they are needed; rows become columns block by block.
+    bases = 0 if data.home is not None else 8 * len(data)
     need = matrices + bases
     free = _free_memory()
     if free is not None and need > free:
@@ -260,11 +263,12 @@ def _solve(
     prior: Prior,
     report: Report,
     before: Earlier | None,
+    early: Early | None,
 ) -> _Outcome:
     if prior.fixed is not None:
         return _by_mode(prior.fixed, likelihood, groups, report, before)
     if isinstance(solver, Newton):
-        return _by_newton(solver, likelihood, groups, report, before)
+        return _by_newton(solver, likelihood, groups, report, before, early)
     if isinstance(solver, Dsvi):
         return _by_dsvi(solver, likelihood, groups, report, before)
     if before is not None:
@@ -280,9 +284,13 @@ def _by_newton(
     groups: Groups,
     report: Report,
     before: Earlier | None,
+    early: Early | None,
 ) -> _Outcome:
-    terms = [np.arange(t.start, t.start + t.n_columns) for t in likelihood.design.encoding.terms]
-    run = run_newton(solver, likelihood, groups, terms, report, before)
+    terms = term_columns(likelihood.design)
+    begin = None if early is None else early.run
+    run = run_newton(solver, likelihood, groups, terms, report, before, begin)
+    if early is not None:
+        run = replace(run, reason=f"{run.reason}; {early.said}")
     post = posterior(run.quadratic, groups, run.lam)
     return _Outcome(
         run.lam,

@@ -73,7 +73,7 @@ class LogitLikelihood:
 
     def sums(self, beta: Floats) -> Sums:
         """One pass over all blocks."""
-        return _ordered(one_pass(beta[self.design.order], self.blocks), self.design)
+        return ordered(one_pass(beta[self.design.order], self.blocks), self.design)
 
     def restrict(self, terms: Sequence[int]) -> LogitLikelihood:
         """A new design from the same data and fewer terms."""
@@ -136,7 +136,7 @@ class LogitBatch:
     def sums(self, beta: Floats, order: Order) -> Sums:
         """At given coefficients."""
         v = utilities(beta[self.design.order], self.block)
-        return _ordered(evaluate_at(v, self.block, order), self.design)
+        return ordered(evaluate_at(v, self.block, order), self.design)
 
     def expected(self, mean: Floats, variance: Floats, rng: np.random.Generator) -> Sums:
         """Averaged over q by a pair of antithetic draws of the utilities.
@@ -167,10 +167,10 @@ class LogitBatch:
         both = Sums(
             0.5 * (up.loglik + down.loglik), 0.5 * (up.gradient + down.gradient), up.curvature
         )
-        return _ordered(both, self.design)
+        return ordered(both, self.design)
 
 
-def _ordered(sums: Sums, design: Design) -> Sums:
+def ordered(sums: Sums, design: Design) -> Sums:
     """From the order of the blocks to the order of the terms."""
     back = design.position
     gradient = sums.gradient[back] if sums.gradient.size else sums.gradient

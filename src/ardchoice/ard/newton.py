@@ -75,11 +75,16 @@ class Newton:
         Most passes over the data.
     start
         λ at the start, for all terms.
+    sample
+        Situations (whole persons) to begin with, so that most candidates leave before all data
+        are gone through; all are, for those in play, and at the end for every candidate. 0 for no
+        sample; unless told, one where data are too many to be kept in memory expanded.
     """
 
     posterior: Literal["full", "diagonal"] = "full"
     max_passes: int = 100
     start: float = 0.1
+    sample: int | None = None
 
     @property
     def name(self) -> str:
@@ -151,6 +156,7 @@ def run_newton(
     terms: Sequence[npt.NDArray[np.intp]],
     report: Report,
     before: Earlier | None = None,
+    begin: NewtonRun | None = None,
 ) -> NewtonRun:
     """Passes and evidence maximisation in turn until neither changes anything.
 
@@ -161,6 +167,8 @@ def run_newton(
         The columns of every term, which `likelihood.restrict` takes by number.
     before
         What earlier data said; these data come on top.
+    begin
+        Where a run on some of the data ended, with the quadratic of all of them there.
     """
     if solver.max_passes < 1:
         raise ArdchoiceError("max_passes must be at least 1.")
@@ -168,7 +176,7 @@ def run_newton(
 
     def search(posterior: Literal["full", "diagonal"], start: NewtonRun | None) -> NewtonRun:
         inner = _Inner(replace(solver, posterior=posterior), groups)
-        return _search(inner, likelihood, groups, terms, count, before, start)
+        return _search(inner, likelihood, groups, terms, count, before, start, begin)
 
     first = search(solver.posterior, None)
     if solver.posterior == "full" or not first.converged:
@@ -193,13 +201,22 @@ def _search(
     count: _Counter,
     before: Earlier | None,
     start: NewtonRun | None,
+    begin: NewtonRun | None,
 ) -> NewtonRun:
-    """One search, from a ridge or from where another one ended."""
+    """One search, from a ridge, from where another one ended, or from where some data led."""
     # Where earlier data led, the first quadratic is good enough for all early rounds.
     early = EARLY_ROUNDS if before is None else (sum(EARLY_ROUNDS),)
     looked, rounds = 0, iter(early[1:] if start is None else ())
     if start is not None:
         lam, mean, quadratic = start.lam, start.mean, start.quadratic
+    elif begin is not None:
+        # 1 · All candidates where some of the data led: from there the quadratic of all data, one
+        # pass, is good enough to tell who is in play.
+        lam, mean, quadratic = begin.lam, begin.mean, begin.quadratic
+        rounds, looked = iter(()), 1
+        count.passes, count.full = count.passes + 1, count.full + 1
+        lam, mean = inner.revise(quadratic, lam, mean, first=True, rough=False)
+        _note(count, groups, quadratic, lam)
     else:
         # 1 · All candidates, from a ridge: most leave in the first rounds.
         mean, lam = np.zeros(len(groups.of)), np.full(groups.n, inner.solver.start)

@@ -88,6 +88,8 @@ class Expanding(Passing):
 
     def total(self, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all blocks."""
+        # Told by who wants to know what a study cost: the columns of every pass.
+        self.design.data.known.setdefault("passes", []).append(self.design.n_columns)
         return reduce(
             add,
             in_order(lambda rows: measure(self.block(rows)), self.design.ranges(), self.threads),

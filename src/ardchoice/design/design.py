@@ -232,14 +232,14 @@ class Design:
             The rows where the alternatives of a column are available, or all: a column is zero
             where they are not.
         """
-        found = total(partial(_deviations, over), blocks)
+        found = total(partial(deviations, over), blocks)
         variance, mean = found.squares / np.maximum(found.count, 1), found.mean
         back = self.position
         return Moments(mean[back], np.sqrt(variance)[back], np.sqrt(variance + mean**2)[back])
 
 
 @dataclass(frozen=True, eq=False)
-class _Deviations:
+class Deviations:
     """How many values every column has, their mean, and squared deviations from it; (D,) each.
 
     Deviations from the mean of a block, then of all: squares of the values themselves would lose
@@ -250,15 +250,16 @@ class _Deviations:
     mean: Floats
     squares: Floats
 
-    def __add__(self, other: _Deviations) -> _Deviations:
+    def __add__(self, other: Deviations) -> Deviations:
         count = self.count + other.count
         share = other.count / np.maximum(count, 1)
         away = other.mean - self.mean
         squares = self.squares + other.squares + away**2 * self.count * share
-        return _Deviations(count, self.mean + away * share, squares)
+        return Deviations(count, self.mean + away * share, squares)
 
 
-def _deviations(over: Rows, block: Block) -> _Deviations:
+def deviations(over: Rows, block: Block) -> Deviations:
+    """Of one block."""
     count, mean, squares = np.zeros((3, block.n_columns))
     for part in block.parts:
         k = part.columns
@@ -269,7 +270,7 @@ def _deviations(over: Rows, block: Block) -> _Deviations:
             count[k], mean[k] = x.shape[1], x.mean(axis=1)
             x = x - mean[k, None]
             squares[k] = np.einsum("kb,kb->k", x, x)
-    return _Deviations(count, mean, squares)
+    return Deviations(count, mean, squares)
 
 
 def _choices(data: ChoiceData, rows: slice, n: int) -> npt.NDArray[np.intp]:

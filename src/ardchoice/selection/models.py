@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ardchoice.ard import ArdFit
 from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import Quadratic, expand
+from ardchoice.ard.standard import Spread, Standard, turn
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design, Encoding
 from ardchoice.design.blocks import Expanding, Kept
@@ -71,10 +72,17 @@ class Models:
         In the order of the terms; shape (D,).
     journal
         Of refits, if what is asked for in the same order need not be fitted again.
+    spread
+        Of the columns over the rows of these data where available, if it is known.
     """
 
     def __init__(
-        self, data: ChoiceData, encoding: Encoding, scale: Floats, journal: Journal | None = None
+        self,
+        data: ChoiceData,
+        encoding: Encoding,
+        scale: Floats,
+        journal: Journal | None = None,
+        spread: Spread | None = None,
     ) -> None:
         data = with_unit_weights(data)
         self.data, self.encoding, self.scale = data, encoding, scale
@@ -86,11 +94,38 @@ class Models:
         )
         self.refits, self.journal = 0, journal
         self._known: dict[Chosen, Fitted] = {}
+        if spread is not None:
+            self.__dict__["ridge"] = _ridge_of(spread, scale, encoding)[design.order]
 
     @classmethod
     def of(cls, fit: ArdFit, journal: Journal | None = None) -> Models:
         """For the candidates of a relevance fit."""
         return cls(fit.data, fit.encoding, fit.scale, journal)
+
+    @classmethod
+    def of_many(cls, fit: ArdFit, journal: Journal | None = None) -> Models:
+        """The same where a pass is dear: what relevance found out is not found out again."""
+        weight = fit.data.weight
+        same = fit.spread.over == "available" and (weight is None or bool(weight.all()))
+        spread = fit.spread if same else None
+        return cls(fit.data, fit.encoding, fit.scale, journal, spread)
+
+    def around_relevance(self, fit: ArdFit) -> Quadratic:
+        """The quadratic of a relevance fit on these columns, held by the ridge; no pass.
+
+        Its columns were centred, and their constants knew: these take it up.
+        """
+        change = turn(
+            Standard(fit.centre, fit.scale),
+            Standard(np.zeros(len(self.scale)), self.scale),
+            self.encoding,
+        )
+        old, order = fit.quadratic, self.likelihood.design.order
+        weight = 1.0 if fit.data.weight is None else len(self.data) / fit.data.total_weight
+        b, h = change.linear(old.b)[order], change.curvature(old.curvature)[np.ix_(order, order)]
+        beta = change.coefficients(fit.mean)[order]
+        constant = weight * old.constant + 0.5 * float(self.ridge @ beta**2)
+        return Quadratic(constant, weight * b, weight * h + np.diag(self.ridge))
 
     @classmethod
     def for_terms(cls, data: ChoiceData, terms: Iterable[Term]) -> Models:
@@ -187,12 +222,8 @@ class Models:
     def ridge(self) -> Floats:
         """Prior precision of every column; shape (D,)."""
         squares, sums, count = total(_sizes, self._blocks)
-        # What a column says beyond its mean; a constant has nothing else to say. Where rows have
-        # none of it at all, a weight of one holds the coefficient at zero.
         beyond = squares - sums**2 / np.maximum(count, 1)
-        size = np.where(beyond > CONSTANT * squares, beyond, squares)
-        ridge = RIDGE * size / len(self.encoding.alternatives)
-        return np.where(squares > 0, ridge, 1.0)
+        return _ridge(squares, beyond, len(self.encoding.alternatives))
 
     def loglik_on(self, data: ChoiceData, fitted: Fitted) -> float:
         """The log-likelihood of other data at the coefficients of a refit."""
@@ -220,6 +251,23 @@ class Models:
         restricted = self.likelihood.restrict(sorted(chosen))
         inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
         return restricted.blocks, inside[restricted.design.order]
+
+
+def _ridge_of(spread: Spread, scale: Floats, encoding: Encoding) -> Floats:
+    """The ridge, from how the columns lie; shape (D,)."""
+    beyond = spread.count * (spread.sd / scale) ** 2
+    squares = beyond + spread.count * (spread.mean / scale) ** 2
+    return _ridge(squares, beyond, len(encoding.alternatives))
+
+
+def _ridge(squares: Floats, beyond: Floats, alternatives: int) -> Floats:
+    """From the squares of columns, and those beyond their means.
+
+    What a column says beyond its mean; a constant has nothing else to say. Where rows have none of
+    it at all, a weight of one holds the coefficient at zero.
+    """
+    size = np.where(beyond > CONSTANT * squares, beyond, squares)
+    return np.where(squares > 0, RIDGE * size / alternatives, 1.0)
 
 
 def _sizes(block: Block) -> Floats:

@@ -145,6 +145,7 @@ def search(
     *,
     patience: int = PATIENCE,
     progress: Callable[[SearchStep], None] | None = None,
+    surrogate: Surrogate | None = None,
 ) -> Found:
     """The best valid set of terms that a local search finds.
 
@@ -157,15 +158,25 @@ def search(
         Steps without improvement before a climb is given up.
     progress
         Called after every round.
+    surrogate
+        Where refits are dear: of all candidates around something near the best. The starts are
+        climbed from on it, and only what looks best of all is where to descend from.
     """
     walk = _Walk(problem, progress)
-    ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
-    best, around = walk.settle(walk.cross(ends, patience), patience)
+    if surrogate is None:
+        ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
+    else:
+        seen: dict[Chosen, Score] = {}
+        for start in dict.fromkeys(starts):
+            seen |= climb(problem, surrogate, start, patience).all
+        best = min(seen, key=lambda chosen: (seen[chosen], sorted(chosen)))
+        ends = [walk.descend(best, patience, surrogate.beta(best))]
+    top, around = walk.settle(walk.cross(ends, patience), patience)
     return Found(
-        best=best,
-        score=walk.tried[best.chosen],
+        best=top,
+        score=walk.tried[top.chosen],
         tried=walk.tried,
-        surrogate=walk.around(best),
+        surrogate=walk.around(top),
         around=around,
         rounds=walk.rounds,
         refits=problem.models.refits,
@@ -199,9 +210,16 @@ class _Walk:
             self._latest = (fitted.chosen, made)
         return self._latest[1]
 
-    def descend(self, start: Chosen, patience: int) -> Fitted:
-        """From a start to where no neighbour, and nothing that a climb finds, is better."""
-        best = self.confirm(start, None)
+    def descend(self, start: Chosen, patience: int, near: Floats | None = None) -> Fitted:
+        """From a start to where no neighbour, and nothing that a climb finds, is better.
+
+        Parameters
+        ----------
+        start, patience
+        near
+            Coefficients close to those of the start, if some are known.
+        """
+        best = self.confirm(start, near)
         for _ in range(ROUNDS):
             self.rounds += 1
             # 1 · What can be reached on a surrogate around the best.

@@ -10,8 +10,10 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.ard import ArdFit, fit_ard
+from ardchoice.ard import ArdFit, Newton, fit_ard
+from ardchoice.ard.sample import sample_size
 from ardchoice.data import ChoiceData
+from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.keep import NOTHING, Keep
 from ardchoice.logit import one_thread
@@ -35,6 +37,7 @@ from ardchoice.selection.rules import (
 from ardchoice.selection.search import Problem, SearchStep, search
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.structure import Sign, Structure
+from ardchoice.selection.surrogate import Surrogate
 from ardchoice.space import Specification
 
 Floats = npt.NDArray[np.float64]
@@ -193,12 +196,20 @@ def _by_search(
     progress: Progress | None,
     keep: Keep,
 ) -> Specification:
-    models = Models.of(fit, keep.journal("refits"))
+    few = few_passes(fit)
+    models = (Models.of_many if few else Models.of)(fit, keep.journal("refits"))
     criterion = rule.criterion(models.n, constraints.columns)
     problem = Problem(models, constraints, criterion, signs)
-    found = search(problem, starts(fit, constraints), progress=progress)
+    near = Surrogate(models.around_relevance(fit), models.columns) if few else None
+    found = search(problem, starts(fit, constraints), progress=progress, surrogate=near)
     _warn_of_signs(problem, found.best.chosen, found.best.beta)
     return explain_search(problem, found)
+
+
+def few_passes(fit: ArdFit) -> bool:
+    """Whether passes are dear: where relevance began with a sample, the search begins with it."""
+    sample = fit.solver.sample if isinstance(fit.solver, Newton) else 0
+    return sample_size(sample, Design(fit.data, fit.encoding)) > 0 and fit.converged
 
 
 def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:

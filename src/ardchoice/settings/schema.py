@@ -311,6 +311,7 @@ class NewtonSettings(Section):
     posterior: Literal["full", "diagonal"] = "full"
     max_passes: Positive = 100
     start: Above = 0.1
+    sample: Count | None = None
 
 
 class DsviSettings(Section):
