@@ -233,8 +233,8 @@ def report(runs: Sequence[Scale]) -> str:
         rate = one.n * len(one.passes) / one.seconds
         lines.append(
             f"{one.n:>11,} {one.mode:>5} {one.read:>7.1f} {one.space:>8.1f} {one.seconds:>10.1f} "
-            f"{one.cpu:>7.1f} {one.bare:>7.2f} {one.cpu / one.bare:>8.0f} {len(one.passes):>7} {rate:>10,.0f} "
-            f"{one.peak_gb:>8.2f}"
+            f"{one.cpu:>7.1f} {one.bare:>7.2f} {one.cpu / one.bare:>8.0f} "
+            f"{len(one.passes):>7} {rate:>10,.0f} {one.peak_gb:>8.2f}"
         )
     by = {(one.n, one.mode): one for one in runs}
     for n in sorted({one.n for one in runs}):

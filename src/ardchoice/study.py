@@ -142,6 +142,7 @@ def specify(
     progress: Progress = False,
     keep: Keep = NOTHING,
     executor: Any = None,
+    n_threads: int | None = None,
 ) -> Study:
     """Find the specification that the data support, and estimate it.
 
@@ -169,6 +170,9 @@ def specify(
         Where stages are laid down for a run that may be broken off, as `ardchoice run` does.
     executor
         A Dask client whose workers go through the data; this process unless told.
+    n_threads
+        Threads that go through large data; as many as cores unless told. The result is the same to
+        the last bit.
 
     Returns
     -------
@@ -181,7 +185,7 @@ def specify(
     if isinstance(rule, HeldOut) and not rule.seed:
         rule = replace(rule, seed=seed)
     # How relevant is every candidate? Which of them make the specification? What are its estimates?
-    all_of_it = data if executor is None else data.on(executor)
+    all_of_it = data.at_work(executor, n_threads)
     halves = all_of_it.split(0.5, seed=seed) if honest else (all_of_it, all_of_it)
     estimated_on, selected_on = halves
     with listening_to(progress) as listener:
@@ -212,7 +216,7 @@ def specify(
         seconds=time.perf_counter() - started + keep.spared,
         notes=notes,
     )
-    return study if executor is None else _at_home(study, data)
+    return study if all_of_it is data else _at_home(study, data)
 
 
 def _at_home(study: Study, data: ChoiceData) -> Study:

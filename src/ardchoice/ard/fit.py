@@ -80,6 +80,7 @@ def fit_ard(
     previous: ArdFit | Memory | None = None,
     progress: Progress | None = None,
     executor: Any = None,
+    n_threads: int | None = None,
 ) -> ArdFit:
     """Find how relevant each candidate is, by maximising the evidence over the λ of every term.
 
@@ -100,13 +101,16 @@ def fit_ard(
         Called with every step (iteration, objective, terms in play, time).
     executor
         A Dask client whose workers go through the data, here and in what follows from the fit.
+    n_threads
+        Threads that go through large data; as many as cores unless told. The result is the same to
+        the last bit.
 
     Returns
     -------
     ArdFit
     """
     must_be_choice_data(data)
-    data = data if executor is None else data.on(executor)
+    data = data.at_work(executor, n_threads)
     if not isinstance(space, SearchSpace):
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."

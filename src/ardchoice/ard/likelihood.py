@@ -5,9 +5,10 @@ The solvers know nothing of logit: any likelihood that answers these calls will 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial, reduce
+from operator import add
 from typing import Protocol
 
 import numpy as np
@@ -93,12 +94,14 @@ class LogitLikelihood:
         count = max(1, min(count, self.n))
         if isinstance(self.blocks, Kept):
             for rows in np.array_split(rng.permutation(self.n), count):
-                yield LogitBatch(self._whole.take(np.sort(rows)), self.design)
+                yield LogitBatch([self._whole.take(np.sort(rows))], self.design)
             return
         edges = np.linspace(0, self.n, count + 1).astype(int)
+        step = self.design.block_rows()
         for i in rng.permutation(count):
-            block = self.blocks.block(slice(int(edges[i]), int(edges[i + 1])))
-            yield LogitBatch(block, self.design)
+            first, last = int(edges[i]), int(edges[i + 1])
+            parts = [slice(a, min(a + step, last)) for a in range(first, last, step)]
+            yield LogitBatch(_Ranges(self.blocks, parts), self.design)
 
     @cached_property
     def blocks(self) -> Kept | Expanding:
@@ -122,21 +125,32 @@ class LogitLikelihood:
         return Block(parts, available, choice, data.weight, data.available.shape)
 
 
+class _Ranges:
+    """Ranges of rows, expanded one after the other whenever they are gone through."""
+
+    def __init__(self, blocks: Expanding, ranges: Sequence[slice]) -> None:
+        self.blocks, self.ranges = blocks, ranges
+
+    def __iter__(self) -> Iterator[Block]:
+        return map(self.blocks.block, self.ranges)
+
+
 class LogitBatch:
-    """Some rows of a logit likelihood, standardised."""
+    """Some rows of a logit likelihood, standardised, in one block or several."""
 
-    def __init__(self, block: Block, design: Design) -> None:
-        self.block, self.design = block, design
+    def __init__(self, blocks: Iterable[Block], design: Design) -> None:
+        self.blocks, self.design = blocks, design
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Choice situations in the batch."""
-        return self.block.shape[1]
+        if isinstance(self.blocks, _Ranges):
+            return sum(rows.stop - rows.start for rows in self.blocks.ranges)
+        return sum(block.shape[1] for block in self.blocks)
 
     def sums(self, beta: Floats, order: Order) -> Sums:
         """At given coefficients."""
-        v = utilities(beta[self.design.order], self.block)
-        return ordered(evaluate_at(v, self.block, order), self.design)
+        return ordered(one_pass(beta[self.design.order], self.blocks, order), self.design)
 
     def expected(self, mean: Floats, variance: Floats, rng: np.random.Generator) -> Sums:
         """Averaged over q by a pair of antithetic draws of the utilities.
@@ -145,29 +159,28 @@ class LogitBatch:
         for every row instead of one for all, which averages out over the rows. Coefficients that
         alternatives share are drawn themselves, because they tie utilities together.
         """
-        block, order = self.block, self.design.order
-        mean, variance = mean[order], variance[order]
-        middle = utilities(mean, block)
-        spread = np.zeros(block.shape)
-        together = np.zeros(len(mean))
-        for part in block.parts:
-            if len(part.alternatives) == 1:
-                x = part.x[:, 0]
-                spread[part.alternatives[0]] += np.einsum(
-                    "k,kb,kb->b", variance[part.columns], x, x
-                )
-            else:
-                k = part.columns
-                together[k] = np.sqrt(variance[k]) * rng.standard_normal(len(variance[k]))
-        away = np.sqrt(spread) * rng.standard_normal(block.shape)
-        if together.any():
-            away += utilities(together, block)
-        # The curvature varies little between draws and costs most, so one of the pair will do.
-        up, down = evaluate_at(middle + away, block, 2), evaluate_at(middle - away, block, 1)
-        both = Sums(
-            0.5 * (up.loglik + down.loglik), 0.5 * (up.gradient + down.gradient), up.curvature
-        )
-        return ordered(both, self.design)
+        order = self.design.order
+        draw = partial(_expected, mean[order], variance[order], rng)
+        return ordered(reduce(add, map(draw, self.blocks)), self.design)
+
+
+def _expected(mean: Floats, variance: Floats, rng: np.random.Generator, block: Block) -> Sums:
+    middle = utilities(mean, block)
+    spread = np.zeros(block.shape)
+    together = np.zeros(len(mean))
+    for part in block.parts:
+        if len(part.alternatives) == 1:
+            x = part.x[:, 0]
+            spread[part.alternatives[0]] += np.einsum("k,kb,kb->b", variance[part.columns], x, x)
+        else:
+            k = part.columns
+            together[k] = np.sqrt(variance[k]) * rng.standard_normal(len(variance[k]))
+    away = np.sqrt(spread) * rng.standard_normal(block.shape)
+    if together.any():
+        away += utilities(together, block)
+    # The curvature varies little between draws and costs most, so one of the pair will do.
+    up, down = evaluate_at(middle + away, block, 2), evaluate_at(middle - away, block, 1)
+    return Sums(0.5 * (up.loglik + down.loglik), 0.5 * (up.gradient + down.gradient), up.curvature)
 
 
 def ordered(sums: Sums, design: Design) -> Sums:

@@ -251,6 +251,15 @@ class ChoiceData:
         """
         return replace(self, executor=executor)
 
+    def at_work(self, executor: Any = None, n_threads: int | None = None) -> ChoiceData:
+        """The same data, gone through by a cluster or by so many threads; as it is without both."""
+        if n_threads is not None and not (isinstance(n_threads, int) and n_threads >= 1):
+            raise ArdchoiceError(f"n_threads is a whole number from 1 on, not {n_threads!r}.")
+        if executor is None and n_threads is None:
+            return self
+        out = self if executor is None else self.on(executor)
+        return out if n_threads is None else replace(out, n_threads=n_threads)
+
     # -- Parts of the data ------------------------------------------------------------------
 
     def take(self, rows: npt.ArrayLike) -> ChoiceData:

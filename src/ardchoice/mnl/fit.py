@@ -35,6 +35,7 @@ def fit_mnl(
     max_iterations: int = 100,
     separation: Literal["refuse", "allow"] = "refuse",
     executor: Any = None,
+    n_threads: int | None = None,
 ) -> MnlResult:
     """Estimate a multinomial logit.
 
@@ -52,6 +53,9 @@ def fit_mnl(
         concerned and their standard errors mean nothing.
     executor
         A Dask client whose workers go through the data; this process unless told.
+    n_threads
+        Threads that go through large data; as many as cores unless told. The result is the same to
+        the last bit.
 
     Returns
     -------
@@ -67,10 +71,10 @@ def fit_mnl(
         An estimate runs to infinity; the direction is named.
     """
     must_be_choice_data(data)
-    on = data if executor is None else data.on(executor)
+    on = data.at_work(executor, n_threads)
     with one_thread():
         result = _fit(on, as_specification(spec), max_iterations, separation)
-    if executor is None:
+    if on is data:
         return result
     # What is asked of the result later does not need the workers.
     return replace(result, data=data if result.data is on else result.data.on(data.executor))

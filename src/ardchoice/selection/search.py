@@ -25,6 +25,8 @@ from ardchoice.selection.surrogate import Surrogate
 
 Floats = npt.NDArray[np.float64]
 
+FORETOLD = 0.05
+"""Log-likelihood by which a surrogate may miss a refit and still be as good as one made there."""
 NEAR = 2.0
 """A criterion this close to the best is a near-tie."""
 PATIENCE = 2
@@ -162,7 +164,7 @@ def search(
         Where refits are dear: of all candidates around something near the best. The starts are
         climbed from on it, and only what looks best of all is where to descend from.
     """
-    walk = _Walk(problem, progress)
+    walk = _Walk(problem, progress, surrogate)
     if surrogate is None:
         ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
     else:
@@ -186,8 +188,13 @@ def search(
 class _Walk:
     """What is known while searching: refits and surrogates, made once."""
 
-    def __init__(self, problem: Problem, progress: Callable[[SearchStep], None] | None) -> None:
-        self.problem, self.progress = problem, progress
+    def __init__(
+        self,
+        problem: Problem,
+        progress: Callable[[SearchStep], None] | None,
+        near: Surrogate | None = None,
+    ) -> None:
+        self.problem, self.progress, self.near = problem, progress, near
         self.tried: dict[Chosen, Score] = {}
         self.rounds = 0
         self._latest: tuple[Chosen, Surrogate] | None = None
@@ -203,10 +210,12 @@ class _Walk:
         return fitted
 
     def around(self, fitted: Fitted) -> Surrogate:
-        """The surrogate around a refit; one pass."""
+        """The surrogate around a refit; one pass, unless one that is known is as good."""
         if self._latest is None or self._latest[0] != fitted.chosen:
-            models = self.problem.models
-            made = Surrogate(models.quadratic(fitted), models.columns)
+            models, made = self.problem.models, self.near
+            # One that foretold the refit to so little knows what is next to it as well.
+            if made is None or abs(made.reached([fitted.chosen])[0] - fitted.loglik) > FORETOLD:
+                made = Surrogate(models.quadratic(fitted), models.columns)
             self._latest = (fitted.chosen, made)
         return self._latest[1]
 
