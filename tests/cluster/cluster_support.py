@@ -3,6 +3,7 @@
 import os
 import signal
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -12,6 +13,19 @@ import pandas as pd
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
+from ardchoice.logit import Block
+
+TEXT = """
+    bus: ASC + log(time) x age
+    car: ASC + time + time x income
+    *: cost
+"""
+
+
+def slowly(seconds: float, block: Block) -> float:
+    """A measure that takes its time."""
+    time.sleep(seconds)
+    return float(sum(part.x.sum() for part in block.parts))
 
 
 def ragged_panel(n: int = 3000, seed: int = 0) -> ChoiceData:

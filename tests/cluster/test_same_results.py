@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from cluster_support import generic_space, ragged_panel
+from cluster_support import TEXT, generic_space, ragged_panel
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
@@ -96,13 +96,6 @@ def test_sums_are_the_same_to_the_last_bit_whoever_makes_them(
         assert found.loglik == level[0].loglik
         np.testing.assert_array_equal(found.gradient, level[0].gradient)
         np.testing.assert_array_equal(found.curvature, level[0].curvature)
-
-
-TEXT = """
-    bus: ASC + log(time) x age
-    car: ASC + time + time x income
-    *: cost
-"""
 
 
 def test_nothing_is_kept_between_passes_where_it_does_not_fit(

@@ -249,7 +249,7 @@ class ChoiceData:
         executor
             A Dask client (`connect`, `local_cluster`); None for this process.
         """
-        return replace(self, executor=executor)
+        return self._with(executor=executor)
 
     def at_work(self, executor: Any = None, n_threads: int | None = None) -> ChoiceData:
         """The same data, gone through by a cluster or by so many threads; as it is without both."""
@@ -258,7 +258,14 @@ class ChoiceData:
         if executor is None and n_threads is None:
             return self
         out = self if executor is None else self.on(executor)
-        return out if n_threads is None else replace(out, n_threads=n_threads)
+        return out if n_threads is None else out._with(n_threads=n_threads)
+
+    def _with(self, **changes: Any) -> ChoiceData:
+        """The same with something else than rows changed: what is known of them stays known."""
+        out = replace(self, **changes)
+        facts = ("known", "n_persons", "times_available", "total_weight")
+        out.__dict__.update({key: self.__dict__[key] for key in facts if key in self.__dict__})
+        return out
 
     # -- Parts of the data ------------------------------------------------------------------
 

@@ -7,7 +7,7 @@ import time
 import uuid
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import CancelledError
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from functools import partial
 from importlib.metadata import version
@@ -87,17 +87,19 @@ class Workers:
         with self._cancelling(run):
             while True:
                 try:
-                    self._submit(run, self._place(data), plan)
+                    with _asking():
+                        placed = self._place(data)
+                    self._submit(run, placed, plan)
                     found: Measured = self._outcome(run)
                     return found
                 except KilledWorker as error:
-                    raise ArdchoiceError(DYING) from error
+                    raise ArdchoiceError(DYING.format(error)) from error
                 except AWAY as error:
                     if run.top is not None and run.top.status == "error":
                         raise  # not the cluster, but the work itself
                     self._must_be_there(error)
                     if run.in_vain() > IN_VAIN:
-                        raise ArdchoiceError(DYING) from error
+                        raise ArdchoiceError(DYING.format(error)) from error
                     time.sleep(SETTLING)
 
     def _submit(self, run: _Pass, placed: _Placed, plan: Planned) -> None:
@@ -172,23 +174,25 @@ class Workers:
     def _threads(self, placed: _Placed) -> dict[str, int]:
         """Worker -> its threads, in a fixed order; waits a while when there is none."""
         self._must_be_there(None)
-        found = self.client.nthreads()
-        if not found:
-            try:
-                self.client.wait_for_workers(1, timeout=self.patience)
-            except TimeoutError:
-                raise ArdchoiceError(self._alone()) from None
-            found = self.client.nthreads()
+        deadline = time.monotonic() + self.patience
+        while not (found := self.client.nthreads()):
+            left = deadline - time.monotonic()
+            if left <= 0:
+                raise ArdchoiceError(self._alone())
+            # One that comes may be gone before it is asked.
+            with suppress(TimeoutError):
+                self.client.wait_for_workers(1, timeout=left)
         if not placed.met.issuperset(found):
             placed.keep = self._meet()
             placed.met |= set(found)
         return dict(sorted(found.items()))
 
     def _meet(self) -> int:
-        """Refuse workers of other versions; how many bytes these may keep."""
+        """Refuse other versions, of the scheduler too; how many bytes workers may keep."""
         own = version("ardchoice")
-        workers = self.client.get_versions(packages=["ardchoice"])["workers"]
-        found = {w["packages"].get("ardchoice") for w in workers.values() if w}
+        all_of_them = self.client.get_versions(packages=["ardchoice"])
+        there = [all_of_them["scheduler"], *all_of_them["workers"].values()]
+        found = {one["packages"].get("ardchoice") for one in there if one}
         if found - {own}:
             raise ArdchoiceError(other_version(found - {own}, own))
         if self.keep is not None:
@@ -221,11 +225,27 @@ class Workers:
 
 
 DYING = (
-    "Workers die again and again in the same pass, most likely for lack of memory. Give them more "
-    "of it, let fewer threads share it, or make the search space smaller; as executor, "
-    "ardchoice.design.remote.Workers(client, rows=..., keep=...) has smaller shards and keeps less "
-    "between passes."
+    "Workers die again and again in the same pass, most likely for lack of memory (the last that "
+    "was heard: {}). Give them more of it, let fewer threads share it, or make the search space "
+    "smaller; as executor, ardchoice.design.remote.Workers(client, rows=..., keep=...) has smaller "
+    "shards and keeps less between passes."
 )
+
+
+@contextmanager
+def _asking() -> Iterator[None]:
+    """The scheduler is asked about workers, any of which may be gone by then.
+
+    What it answers then is of many kinds, such as the KeyError of who is no longer known.
+    """
+    try:
+        yield
+    except (ArdchoiceError, *AWAY):
+        raise
+    except Exception as error:
+        raise ConnectionError(f"{type(error).__name__}: {error}") from error
+
+
 GONE = ("cancelled", "lost", "error")
 """States of a future that has nothing to give."""
 

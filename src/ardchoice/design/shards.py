@@ -88,12 +88,15 @@ class Shard:
         The data without their arrays.
     columns
         The arrays by (where, name), as small as can be.
+    always
+        Whether all alternatives are always available; then there is no array of it.
     """
 
     token: str
     rows: int
     frame: ChoiceData
     columns: Mapping[tuple[str, str], Column]
+    always: bool = False
 
     def data(self) -> ChoiceData:
         """The rows as choices, persons numbered as in all of the data."""
@@ -106,9 +109,10 @@ class Shard:
             column = found.get(("", name))
             return None if column is None else column.astype(dtype or column.dtype, copy=False)
 
+        everywhere = np.broadcast_to(np.True_, (len(self.frame.alternatives), self.rows))
         return replace(
             self.frame,
-            available=own("available"),
+            available=everywhere if self.always else own("available"),
             choice=own("choice", np.intp),
             person=own("person"),
             weight=own("weight"),
@@ -129,8 +133,9 @@ def cut(data: ChoiceData, rows: slice, token: str) -> Shard:
 
     What a worker has no use for, such as the ids of situations, is not in it.
     """
+    always = bool(data.available[:, rows].all())
     arrays: dict[tuple[str, str], Array | None] = {
-        ("", "available"): data.available,
+        ("", "available"): None if always else data.available,
         ("", "choice"): data.choice,
         ("", "person"): data.person,
         ("", "weight"): data.weight,
@@ -138,7 +143,7 @@ def cut(data: ChoiceData, rows: slice, token: str) -> Shard:
     arrays |= {("attribute", n): a.values for n, a in data.attributes.items()}
     arrays |= {("covariate", n): c.values for n, c in data.covariates.items()}
     columns = {key: _part(array, rows) for key, array in arrays.items() if array is not None}
-    return Shard(token, rows.stop - rows.start, _frame(data), columns)
+    return Shard(token, rows.stop - rows.start, _frame(data), columns, always)
 
 
 def _frame(data: ChoiceData) -> ChoiceData:
@@ -175,15 +180,14 @@ def _part(array: Array, rows: slice) -> Column:
 
 
 def _file(array: Array) -> Mapped | None:
-    """Where a memory-mapped array lies, if all of it is there as it is."""
-    if type(array) is np.ndarray and isinstance(array.base, np.memmap):
-        # Compact columns: a plain array over all of a map.
-        array = array.base if array.base.shape == array.shape else array
-    if not isinstance(array, np.memmap) or not array.flags.c_contiguous:
+    """Where an array that is mapped from a file lies, if all of what is mapped is in it."""
+    whole = array if isinstance(array, np.memmap) else array.base
+    if not isinstance(whole, np.memmap) or whole.filename is None:
         return None
-    if isinstance(array.base, np.memmap) or array.filename is None:
+    if isinstance(whole.base, np.memmap) or whole.shape != array.shape:
         return None  # a part of another, whose place is not told
-    path = Path(array.filename).resolve()
-    return Mapped(
-        str(path), int(array.offset), array.shape, array.dtype.str, path.stat().st_size, (0, 0)
-    )
+    if array.strides != whole.strides or not array.flags.c_contiguous:
+        return None
+    path = Path(whole.filename).resolve()
+    size = path.stat().st_size
+    return Mapped(str(path), int(whole.offset), array.shape, array.dtype.str, size, (0, 0))

@@ -13,7 +13,7 @@ from operator import add
 
 from ardchoice.design.blocks import Expanding, Kept, Standardising
 from ardchoice.design.design import Design
-from ardchoice.design.encoding import Encoding
+from ardchoice.design.encoding import Encoding, checked
 from ardchoice.design.shards import Shard
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Measure
@@ -74,11 +74,17 @@ def add_up(parts: Sequence[Measured]) -> Measured:
 
 def other_version(found: set[str | None], wanted: str) -> str:
     """What is wrong with workers of another version, and what to do."""
-    theirs = ", ".join(sorted(v for v in found if v)) or "none"
+    theirs = ", ".join(sorted(v or "none" for v in found))
     return (
-        f"Workers must have the same ardchoice as this process, {wanted}; some have {theirs}. "
-        f"Install it there: pip install 'ardchoice[dask]=={wanted}', then start them again."
+        "The scheduler and all workers must have the same ardchoice as this process, "
+        f"{wanted}; there is also {theirs}. Install it there: "
+        f"pip install 'ardchoice[dask]=={wanted}', then start them again."
     )
+
+
+def allowed(encoding: Encoding) -> list[object]:
+    """Where data remember that transforms allow their values, for all terms."""
+    return [checked(t.term, t.alternatives, t.parameters) for t in encoding.terms]
 
 
 class KeptBlocks:
@@ -101,7 +107,10 @@ class KeptBlocks:
                 # At the end: what was not asked for longest makes room first.
                 self._found[key] = self._found.pop(key)
                 return self._found[key]
-        design = Design(shard.data(), plan.encoding)
+        data = shard.data()
+        # Whoever sends work has checked all rows.
+        data.known.update(dict.fromkeys(allowed(plan.encoding), True))
+        design = Design(data, plan.encoding)
         blocks = Expanding(design, plan.standardise)
         if not self._makes_room(key, design.expanded_bytes(), limit):
             return blocks
