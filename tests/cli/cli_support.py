@@ -14,7 +14,7 @@ import ardchoice as ac
 from ardchoice.cli import cli
 
 MODES = Path(__file__).parents[1] / "reference" / "modechoice.csv"
-PERSONS = 120
+PERSONS = 60
 """Of Swissmetro, where a part will do."""
 
 

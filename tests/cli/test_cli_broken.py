@@ -74,9 +74,8 @@ def test_fifty_broken_tables_end_with_three_and_the_place(tmp_path: Path) -> Non
     pytest.fail(f"only {broken} were broken")
 
 
-def test_the_installed_command_refuses_some_of_them_too(tmp_path: Path) -> None:
+def test_the_installed_command_refuses_them_too(tmp_path: Path) -> None:
     study = write_study(tmp_path)
-    for what, content in islice(study_candidates(STUDY), 3):
-        study.write_bytes(content)
-        said = installed("run", study, code=Code.BAD_INPUT).stderr
-        assert "study.toml" in said, what
+    _, content = next(study_candidates(STUDY))
+    study.write_bytes(content)
+    assert "study.toml" in installed("run", study, code=Code.BAD_INPUT).stderr

@@ -24,7 +24,7 @@ transforms = ["linear", "log1p"]
 by = ["Geschlecht"]
 
 [output]
-stability_pairs = 15
+stability_pairs = 6
 exports = ["text"]
 """
 # A process has the terminal only if it is that of its session.

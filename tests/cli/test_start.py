@@ -2,8 +2,10 @@
 
 import json
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
+import click
 import pytest
 from cli_support import (
     command,
@@ -19,14 +21,17 @@ from click.testing import CliRunner
 
 import ardchoice as ac
 from ardchoice.cli import cli
+from ardchoice.cli.run import end_of
 from ardchoice.cli.start import doubts
+from ardchoice.cli.voice import Voice
 from ardchoice.settings import read_settings
+from tests_support import small_data
 
 WIDTH = 80
 FILES = ("report.html", "specification.txt", "estimates.csv", "relevance.csv")
 
 
-@pytest.mark.parametrize("table", [swissmetro_raw, mode_choice, parquet, german, unlabelled])
+@pytest.mark.parametrize("table", [swissmetro_raw, mode_choice, parquet, unlabelled])
 def test_init_check_run_untouched_end_with_a_report(
     table: Callable[[Path], Path], tmp_path: Path
 ) -> None:
@@ -48,7 +53,7 @@ def test_init_check_run_untouched_end_with_a_report(
     assert len(kept.specification)
 
 
-def test_the_installed_command_does_it_too(tmp_path: Path) -> None:
+def test_the_installed_command_does_it_with_semicolons_and_decimal_commas(tmp_path: Path) -> None:
     table = german(tmp_path)
     done = installed("init", table.name, cwd=tmp_path)
     assert done.stdout.strip() == "study.toml"
@@ -64,16 +69,25 @@ def test_the_installed_command_does_it_too(tmp_path: Path) -> None:
     assert list(dict.fromkeys(phases)) == wanted
 
 
-def test_a_solver_that_has_no_time_ends_with_four(tmp_path: Path) -> None:
-    german(tmp_path)
-    study = tmp_path / "study.toml"
-    command("init", tmp_path / "wege.csv", "--out", study)
-    with study.open("a", encoding="utf-8") as file:
-        file.write('exports = []\n[solver]\nmethod = "dsvi"\nmax_epochs = 2\n')
-    done = command("run", study, "--out", tmp_path / "out", "--quiet", code=4)
-    assert "Relevance did not converge" in done.stderr
-    assert (tmp_path / "out" / "report.html").exists()
-    assert "exclude one another" in command("run", study, "--quiet", "--json", code=2).stderr
+@pytest.mark.parametrize(
+    ("solver", "code"), [(ac.Dsvi(max_epochs=2), 4), (ac.Newton(), 0)], ids=["hurried", "usual"]
+)
+def test_what_did_not_converge_ends_with_four_after_all_is_written(
+    solver: ac.Newton | ac.Dsvi, code: int, capsys: pytest.CaptureFixture[str]
+) -> None:
+    data = small_data()
+    study = ac.specify(data, ac.SearchSpace(data), solver=solver, rule=ac.LambdaAbove())
+    with pytest.raises(click.exceptions.Exit) if code else nullcontext() as caught:
+        end_of(Voice(), study, Path("results"))
+    out, err = capsys.readouterr()
+    assert out == f"{Path('results') / 'report.html'}\n"
+    assert ("Relevance did not converge" in err) == bool(code)
+    assert caught is None or caught.value.exit_code == code
+
+
+def test_quiet_and_json_exclude_one_another(tmp_path: Path) -> None:
+    said = command("run", tmp_path / "study.toml", "--quiet", "--json", code=2).stderr
+    assert "exclude one another" in said
 
 
 def test_a_study_file_is_not_overwritten_and_its_table_is_found_from_it(tmp_path: Path) -> None:
