@@ -92,7 +92,7 @@ class Models:
         self.columns: tuple[Ints, ...] = tuple(
             design.position[t.start : t.columns.stop] for t in encoding.terms
         )
-        self.refits, self.journal = 0, journal
+        self.refits, self.passes, self.journal = 0, 0, journal
         self._known: dict[Chosen, Fitted] = {}
         if spread is not None:
             self.__dict__["ridge"] = _ridge_of(spread, scale, encoding)[design.order]
@@ -195,6 +195,7 @@ class Models:
         first = None
 
         def target(beta: Floats, _: bool) -> Sums:
+            self.passes += 1
             return penalised(one_pass(beta, blocks), beta, ridge)
 
         if start is not None:
@@ -214,6 +215,7 @@ class Models:
         What the ridge takes from the refit itself is given back: coefficients that only the ridge
         holds can be large, and a quadratic that is below its own refit underrates all around it.
         """
+        self.passes += 1
         around = expand(one_pass(fitted.beta, self._blocks), fitted.beta)
         constant = around.constant + 0.5 * float(self.ridge @ fitted.beta**2)
         return Quadratic(constant, around.b, around.curvature + np.diag(self.ridge))

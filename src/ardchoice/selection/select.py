@@ -203,7 +203,14 @@ def _by_search(
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
     found = search(problem, starts(fit, constraints), progress=progress, surrogate=near)
     _warn_of_signs(problem, found.best.chosen, found.best.beta)
-    return explain_search(problem, found)
+    explained = explain_search(problem, found)
+    if not few:
+        return explained
+    note = (
+        f"All data were gone through {fit.passes:.0f} times for relevance, after a sample of them, "
+        f"and {models.passes} times for the search."
+    )
+    return replace(explained, notes=(*explained.notes, note))
 
 
 def few_passes(fit: ArdFit) -> bool:
