@@ -56,6 +56,7 @@ def run_study(
     force: bool = False,
     listener: Listener | None = None,
     command: str | None = None,
+    executor: Any = None,
 ) -> Study:
     """Read, find relevance, search, estimate, evaluate, and write everything.
 
@@ -76,6 +77,9 @@ def run_study(
         Told how far it is.
     command
         What to type to do it again, for the report.
+    executor
+        A Dask client whose workers go through the data; this process unless told. Results do not
+        depend on it.
 
     Raises
     ------
@@ -103,6 +107,7 @@ def run_study(
         seed=settings.selection.seed,
         progress=listener or False,
         keep=keep,
+        executor=executor,
     )
     # 2 · How well it predicts, beside other models.
     output = settings.output

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -24,6 +26,7 @@ from ardchoice.settings.check import telling_lines
 @click.option("--force", is_flag=True, help="Overwrite a folder that is there.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Progress and result as JSON, line by line.")
+@click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster, or 'local'.")
 @click.pass_obj
 def run(
     voice: Voice,
@@ -33,6 +36,7 @@ def run(
     force: bool,
     quiet: bool,
     as_json: bool,
+    dask: str | None,
 ) -> None:
     """Do the whole job that a STUDY file describes.
 
@@ -46,16 +50,17 @@ def run(
       ardchoice run study.toml
       ardchoice run study.toml --out results-2 --quiet
       ardchoice run study.toml --resume
+      ardchoice run study.toml --dask tcp://10.0.0.1:8786
     """  # noqa: D301 - click reads the backspace
     if quiet and as_json:
         raise click.UsageError("--quiet and --json exclude one another.")
     voice.as_json = as_json
     settings, base = read_settings(study), study.parent
     folder = base / settings.output.folder if out is None else out
-    again = ["run", study, *(["--out", out] if out else [])]
+    again = ["run", study, *(["--out", out] if out else []), *(["--dask", dask] if dask else [])]
     voice.resume = command_line(*again, "--resume")
     kind: Kind = "json" if as_json else "quiet" if quiet else "auto"
-    with listening(kind) as listener, telling_lines(study):
+    with working(dask) as executor, listening(kind) as listener, telling_lines(study):
         made = run_study(
             settings,
             folder,
@@ -64,12 +69,19 @@ def run(
             force=force,
             listener=listener,
             command=command_line(*again),
+            executor=executor,
         )
     if as_json:
         click.echo(json.dumps(_essentials(made, folder)))
     else:
         say(f"{made}\n")
     end_of(voice, made, folder)
+
+
+def working(dask: str | None) -> AbstractContextManager[Any]:
+    """The workers of a cluster while it lasts; None for this process."""
+    client: AbstractContextManager[Any] = nullcontext() if dask is None else ac.connect(dask)
+    return client
 
 
 def end_of(voice: Voice, study: ac.Study, folder: Path) -> None:

@@ -1,0 +1,34 @@
+"""`ardchoice run --dask`: the same results by the workers of a cluster."""
+
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from click.testing import CliRunner
+
+from ardchoice.cli import cli
+
+MODES = Path(__file__).parents[1] / "reference" / "modechoice.csv"
+
+
+def run(*words: object) -> str:
+    result = CliRunner().invoke(cli, [str(w) for w in words])
+    assert result.exit_code == 0, result.output
+    return result.output
+
+
+def test_a_run_on_a_cluster_writes_what_a_run_here_does(client: Any, tmp_path: Path) -> None:
+    shutil.copy(MODES, tmp_path / "modes.csv")
+    study = tmp_path / "study.toml"
+    run("init", tmp_path / "modes.csv", "--out", study)
+    text = study.read_text(encoding="utf-8")
+    study.write_text(text.replace("folds = 5", "folds = 0"), encoding="utf-8")
+    run("run", study, "--out", tmp_path / "here", "--quiet")
+    address = client.scheduler.address
+    run("run", study, "--out", tmp_path / "there", "--quiet", "--dask", address)
+    here, there = (tmp_path / name for name in ("here", "there"))
+    assert (here / "specification.txt").read_text() == (there / "specification.txt").read_text()
+    one, two = (pd.read_csv(f / "estimates.csv") for f in (here, there))
+    pd.testing.assert_frame_equal(one, two, rtol=1e-6)
+    assert "--dask" in (there / "report.html").read_text(encoding="utf-8")
