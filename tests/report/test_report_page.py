@@ -148,6 +148,14 @@ def test_a_study_without_structure_persons_or_evaluation_can_be_told() -> None:
         assert Page(text).mistakes == []
 
 
+def test_a_study_beyond_what_a_study_file_can_say_can_be_told() -> None:
+    said = "All settings, as study.toml"
+    assert said in render(plain_study())
+    page = render(replace(plain_study(), seed=2**40))
+    assert said not in page
+    assert str(2**40) in page
+
+
 def test_two_hundred_alternatives_stay_light() -> None:
     data = many_alternatives(150, 200)
     space = ac.SearchSpace(data, constants=False, specific=False, generic=True)

@@ -27,7 +27,7 @@ from ardchoice.saved.arrays import digest_of, read_arrays, write_arrays
 from ardchoice.saved.plain import to_json
 from ardchoice.saved.shelf import Shelf
 from ardchoice.saved.study import SavedRecord
-from ardchoice.settings import settings_of
+from ardchoice.settings.told import settings_if_any
 
 FORMAT = "ardchoice study"
 SCHEMA = 1
@@ -209,10 +209,8 @@ def _settings(record: StudyRecord) -> dict[str, Any] | None:
 
     Loading does without it: settings may be checked more closely one day, and a study must load.
     """
-    try:
-        return settings_of(record).model_dump(mode="json")
-    except (ValidationError, ArdchoiceError):
-        return None
+    found = settings_if_any(record)
+    return None if found is None else found.model_dump(mode="json")
 
 
 def _signed(text: str) -> bytes:

@@ -9,10 +9,12 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from pydantic import ValidationError
 
 from ardchoice.ard.fit import Solver
 from ardchoice.data.recode import Categorical, Cut, Numeric, Role, label
 from ardchoice.data.source import Source
+from ardchoice.errors import ArdchoiceError
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.selection.rules import HeldOut, Rule
 from ardchoice.selection.structure import Structure, listed
@@ -46,6 +48,14 @@ def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudyS
             "output": _output(record.evaluation),
         }
     )
+
+
+def settings_if_any(record: StudyRecord) -> StudySettings | None:
+    """The same; None where a study made in Python goes beyond what a study file can say."""
+    try:
+        return settings_of(record)
+    except (ValidationError, ArdchoiceError):
+        return None
 
 
 def _data(source: Source | None, folder: str | Path | None) -> dict[str, Any]:

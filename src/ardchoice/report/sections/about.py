@@ -13,7 +13,8 @@ from ardchoice.design.encoding import available_values
 from ardchoice.logit.block import Floats
 from ardchoice.report.document import FIGURES, Cell, Note, Section, Table, Text, Verbatim
 from ardchoice.report.findings import Findings
-from ardchoice.settings import settings_of, to_toml
+from ardchoice.settings import to_toml
+from ardchoice.settings.told import settings_if_any
 from ardchoice.text import percent
 
 MOST_ROWS = 15
@@ -166,5 +167,7 @@ def settings(found: Findings, command: str | None) -> Section:
         parts.append(Verbatim(command, "To do it again"))
     parts.append(Verbatim(record.specification.to_text(), "The specification, in the grammar"))
     parts.append(Table("settings", "Settings and versions", ["what", "value"], ["", ""], rows))
-    parts.append(Verbatim(to_toml(settings_of(record)), "All settings, as study.toml"))
+    said = settings_if_any(record)
+    if said is not None:
+        parts.append(Verbatim(to_toml(said), "All settings, as study.toml"))
     return Section("settings", "Settings and how to reproduce", [*parts])
