@@ -14,6 +14,10 @@ from ardchoice.selection import Path, Structure
 from ardchoice.selection.rules import Rule
 from ardchoice.space import SearchSpace, Specification
 
+FOUND, EQUAL, CONSTANTS, LINEAR = "found", "equal shares", "constants only", "plain linear"
+ALWAYS = (FOUND, EQUAL, CONSTANTS, LINEAR)
+"""Models that stand in every comparison, as far as the data bear them."""
+
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:

@@ -66,6 +66,17 @@ def test_rules_that_contradict_and_comparisons_that_cannot_be_are_told_together(
     assert all(m.line for m in caught.value.mistakes)
 
 
+def test_comparisons_that_could_only_fail_after_the_search_are_told_before(path):
+    change(path, ("TRAIN: ASC + TT\n", "TRAIN: ASC\nSM: ASC\nCAR: ASC\n"))
+    with pytest.raises(
+        ac.SettingsError, match=r"(?s)output\.compare\.plain: .*only differences count"
+    ):
+        check_study(path)
+    change(path, ("plain = ", '"plain linear" = '))
+    with pytest.raises(ac.SettingsError, match="always shown; choose another"):
+        check_study(path)
+
+
 def test_what_is_wrong_with_the_data_is_told(path):
     table = (path.parent / "swissmetro.csv").read_text().replace("\n2,0,1,1,", "\n2,0,1,,", 1)
     assert table != (path.parent / "swissmetro.csv").read_text()

@@ -14,7 +14,7 @@ from scipy import linalg
 
 from ardchoice.design import Design
 from ardchoice.errors import IdentificationError
-from ardchoice.logit import Block, total, utilities
+from ardchoice.logit import Block, one_pass, one_thread, total, utilities
 from ardchoice.logit.block import Floats
 
 SUSPECT = 1e-8
@@ -53,6 +53,14 @@ def check_identification(curvature: Floats, design: Design, blocks: Iterable[Blo
         f"Some coefficients cannot be estimated from any data{count}:\n"
         + "\n".join(f"  {i}. {m}" for i, m in enumerate(messages, 1))
     )
+
+
+def must_be_identified(design: Design) -> None:
+    """The same for a design by itself, before anything is estimated; takes a pass."""
+    blocks = design.blocks()
+    with one_thread():
+        curvature = one_pass(np.zeros(design.n_columns), blocks).curvature
+        check_identification(curvature, design, blocks)
 
 
 def _same(direction: Floats) -> float:

@@ -22,7 +22,7 @@ from ardchoice.mnl import MnlResult, fit_mnl
 from ardchoice.mnl.baselines import null_loglik
 from ardchoice.mnl.whatif import probabilities
 from ardchoice.progress import Listener, Telling
-from ardchoice.record import Evaluation, StudyRecord
+from ardchoice.record import ALWAYS, CONSTANTS, EQUAL, FOUND, LINEAR, Evaluation, StudyRecord
 from ardchoice.report.calibration import calibration
 from ardchoice.selection import Bic, Ebic, Path, select, selection_path, stability
 from ardchoice.selection.models import Models
@@ -31,10 +31,6 @@ from ardchoice.space.grammar import as_specification
 
 Floats = npt.NDArray[np.float64]
 
-FOUND = "found"
-EQUAL = "equal shares"
-CONSTANTS = "constants only"
-LINEAR = "plain linear"
 MOST_LINEAR = 300
 """Coefficients beyond which a plain linear baseline takes longer than it tells."""
 
@@ -159,7 +155,7 @@ def _models(record: StudyRecord, compare: Mapping[str, Specification | str]) -> 
                 continue
         models.append(_Model(name, specification, result))
     for name, given in compare.items():
-        if name in {m.name for m in models}:
+        if name in ALWAYS:
             raise SpecificationError(
                 f"compare: {name!r} is the name of a model that is always shown; choose another."
             )
@@ -167,7 +163,7 @@ def _models(record: StudyRecord, compare: Mapping[str, Specification | str]) -> 
             specification = as_specification(given)
             models.append(_Model(name, specification, _estimated(data, specification)))
         except ArdchoiceError as error:
-            raise type(error)(f"compare: {name!r}: {error}") from None
+            raise SpecificationError(f"compare: {name!r}: {error}") from None
     return models
 
 

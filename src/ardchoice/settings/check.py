@@ -17,6 +17,8 @@ from ardchoice.data.tables import open_table
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
 from ardchoice.logit import one_pass, one_thread
+from ardchoice.mnl.identification import must_be_identified
+from ardchoice.record import ALWAYS
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.signs import check_signs
 from ardchoice.settings.lines import key_lines, line_of
@@ -124,7 +126,9 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
         mistakes.append(Mistake(("structure",), str(error)))
     for label, text in settings.output.compare.items():
         try:
-            Design(data, parse_specification(text).terms)
+            if label in ALWAYS:
+                raise ArdchoiceError("is the name of a model that is always shown; choose another.")
+            must_be_identified(Design(data, parse_specification(text).terms))
         except ArdchoiceError as error:
             mistakes.append(Mistake(("output", "compare", label), str(error)))
     if mistakes or space is None:

@@ -7,9 +7,9 @@ import pandas as pd
 
 from ardchoice.mnl import MnlResult
 from ardchoice.mnl.summary import KIND
+from ardchoice.record import CONSTANTS, EQUAL, FOUND, LINEAR
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.document import FIGURES, P_VALUE, Cell, Figure, Note, Section, Table, Text
-from ardchoice.report.evaluate import CONSTANTS, EQUAL, FOUND, LINEAR
 from ardchoice.report.findings import Findings
 from ardchoice.text import percent
 
