@@ -6,6 +6,7 @@ import errno
 import hashlib
 import os
 import re
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
@@ -77,6 +78,47 @@ def _lives(pid: int) -> bool:
     except (OSError, OverflowError):
         return True
     return True
+
+
+@contextmanager
+def alone(path: Path, busy: str) -> Iterator[None]:
+    """Hold a file while a block runs; who is second is refused in these words.
+
+    The system lets go of it however a process ends, so nothing is left to be cleaned up by hand.
+    """
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        file = path.open("ab")
+    except OSError as error:
+        raise cannot_write(path, error) from None
+    with file:
+        try:
+            _lock(file.fileno())
+            ours = os.path.samestat(os.fstat(file.fileno()), path.stat())
+        except (BlockingIOError, PermissionError, FileNotFoundError):
+            ours = False
+        except OSError:  # a disk that knows no locks
+            ours = True
+        if not ours:
+            raise FileError(busy)
+        try:
+            yield
+        finally:
+            with suppress(OSError):
+                path.unlink(missing_ok=True)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    def _lock(handle: int) -> None:
+        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
 
 
 def write(path: Path, content: str | bytes) -> None:

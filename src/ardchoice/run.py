@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import warnings
 from collections.abc import Callable
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import version
@@ -18,9 +18,10 @@ from typing import Any
 
 import pandas as pd
 
+from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError
 from ardchoice.export import FILE_NAMES, export
-from ardchoice.files import checksum, sweep, write
+from ardchoice.files import alone, checksum, sweep, write
 from ardchoice.progress import Listener, Telling
 from ardchoice.report import evaluate, write_figures, write_report, write_tables
 from ardchoice.report.document import Table
@@ -30,12 +31,13 @@ from ardchoice.saved.checkpoint import changed, clear, differences, must_fit
 from ardchoice.saved.plain import to_json
 from ardchoice.settings import StudySettings
 from ardchoice.settings.check import agree
+from ardchoice.space import SearchSpace
 from ardchoice.study import Study, load, specify, study_of
 
 RUN = "run.json"
 """Says from what the results of a folder were made, and which files are ours; written last."""
 BEGUN, FINISHED = "begun", "finished"
-CHECKPOINTS = "checkpoints"
+CHECKPOINTS, LOCK = "checkpoints", ".lock"
 FOLDERS = STUDY, TABLES, FIGURES, EXPORTS = "study", "tables", "figures", "exports"
 TEXTS = SPECIFICATION, ESTIMATES, RELEVANCE = (
     "specification.txt",
@@ -96,7 +98,24 @@ def run_study(
     data = settings.read_choices(base)
     space = agree(settings, data)
     tell(1, 1, f"{len(data):,} choice situations")
-    keep = place.begin(made_from, anew=force)
+    with place.alone():
+        keep = place.begin(made_from, anew=force)
+        study = _worked_out(settings, data, space, keep, listener)
+        # 3 · Everything on disk; the checkpoints have done their work.
+        place.fill(study, made_from, outputs(settings, command), listener)
+        clear(keep.folder)
+    place.tidy()
+    return study
+
+
+def _worked_out(
+    settings: StudySettings,
+    data: ChoiceData,
+    space: SearchSpace,
+    keep: Checkpoint,
+    listener: Listener | None,
+) -> Study:
+    """The study with its evaluation, stage by stage."""
     study = specify(
         data,
         space,
@@ -120,11 +139,7 @@ def run_study(
         listener=listener,
         keep=keep,
     )
-    study = study_of(replace(study, evaluation=evaluation))
-    # 3 · Everything on disk; the checkpoints have done their work.
-    place.fill(study, made_from, outputs(settings, command), listener)
-    clear(keep.folder)
-    return study
+    return study_of(replace(study, evaluation=evaluation))
 
 
 def fingerprint(settings: StudySettings, base: Path) -> dict[str, Any]:
@@ -186,6 +201,7 @@ class _Place:
         if changes:
             raise changed(self.folder, changes)
         clear(self.checkpoints)
+        self.tidy()
         # What somebody has removed since is made again.
         return all((self.folder / name).exists() for name in self._ours())
 
@@ -196,6 +212,20 @@ class _Place:
                 self._say(BEGUN, made_from, self._ours())
             clear(self.checkpoints)
         return Checkpoint(self.checkpoints, made_from)
+
+    def alone(self) -> AbstractContextManager[None]:
+        """Two runs at once would take one another's stages and files."""
+        return alone(
+            self.checkpoints / LOCK,
+            f"Another run is at work in '{self.folder}'. Wait until it is done, stop it, or write "
+            "to another folder.",
+        )
+
+    def tidy(self) -> None:
+        """No folder of stages is left when there are none."""
+        with suppress(OSError):
+            (self.checkpoints / LOCK).unlink(missing_ok=True)
+            self.checkpoints.rmdir()
 
     @property
     def checkpoints(self) -> Path:

@@ -189,6 +189,27 @@ def test_a_run_that_is_done_is_not_done_again(again: Path) -> None:
     assert _whole(files(again / "out")) == _whole(before_out)
 
 
+def test_two_runs_do_not_work_in_one_folder_at_once(again: Path) -> None:
+    refused: list[str] = []
+
+    def second(event: Event) -> None:
+        if event.phase == "search" and not refused:
+            for options in ({"resume": True}, {"force": True}):
+                with pytest.raises(ArdchoiceError, match="Another run is at work") as error:
+                    run(again, **options)
+                refused.append(str(error.value))
+
+    shutil.rmtree(again / "out")
+    run(again, listener=second)
+    assert len(refused) == 2
+    assert not (again / "out" / "checkpoints").exists()
+    # What a killed run leaves of it is in nobody's way.
+    (again / "out" / "checkpoints").mkdir()
+    (again / "out" / "checkpoints" / ".lock").touch()
+    run(again, resume=True)
+    assert not (again / "out" / "checkpoints").exists()
+
+
 # -- What is not mixed -----------------------------------------------------------------------------
 
 
