@@ -271,6 +271,7 @@ class _Place:
                 with suppress(OSError):
                     (self.folder / name).unlink()
         self._say(FINISHED, made_from, written)
+        tell(len(jobs), len(jobs), f"{len(written)} files")
 
     def _say(self, state: str, made_from: dict[str, Any], files: list[str]) -> None:
         content = {"state": state, "made_from": made_from, "files": sorted(files)}

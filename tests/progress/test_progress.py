@@ -68,6 +68,7 @@ def test_a_terminal_shows_every_phase_with_its_last_word_within_its_width(width:
         work(listener)
     lines = text_of(console).replace("\r", "\n").splitlines()
     assert max(map(len, lines)) <= width
+    assert lines.pop() == ""  # results that follow stand apart
     shown = [line.split()[1] for line in lines[-5:-1]]
     assert shown == ["read", "relevance", "search", "evaluate"]
     assert "elapsed" in lines[-1]

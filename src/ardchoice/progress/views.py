@@ -284,9 +284,10 @@ class LiveView(View):
         return self
 
     def close(self, *, ended: bool) -> None:
-        """The last frame stays."""
+        """The last frame stays, apart from what follows."""
         self._board.finish("done" if ended else "stopped")
         self._live.stop()
+        self._live.console.print()
 
 
 class NotebookView(View):
