@@ -11,7 +11,7 @@ CONNECTING = 20.0
 """Seconds for a scheduler to answer."""
 
 
-def connect(address: str, *, timeout: float = CONNECTING) -> Any:
+def connect(address: str, *, timeout: float | None = None) -> Any:
     """Connect to a Dask cluster, or start one.
 
     Parameters
@@ -20,7 +20,7 @@ def connect(address: str, *, timeout: float = CONNECTING) -> Any:
         Of a scheduler, such as ``"tcp://10.0.0.1:8786"``; or ``"local"`` for workers on this
         machine, one per core, as by `local_cluster`.
     timeout
-        Seconds for the scheduler to answer.
+        Seconds for the scheduler to answer; 20 unless told.
 
     Returns
     -------
@@ -31,7 +31,7 @@ def connect(address: str, *, timeout: float = CONNECTING) -> Any:
         return local_cluster()
     dask = _distributed()
     try:
-        return dask.Client(address, timeout=timeout, set_as_default=False)
+        return dask.Client(address, timeout=timeout or CONNECTING, set_as_default=False)
     except (OSError, TimeoutError, ValueError) as error:
         raise ArdchoiceError(
             f"No Dask scheduler answers at {address!r}. Expected 'local', or an address such as "

@@ -32,7 +32,7 @@ from ardchoice.saved.plain import to_json
 from ardchoice.settings import StudySettings
 from ardchoice.settings.check import agree
 from ardchoice.space import SearchSpace
-from ardchoice.study import Study, load, specify, study_of
+from ardchoice.study import Study, at_home, load, specify, study_of
 
 RUN = "run.json"
 """Says from what the results of a folder were made, and which files are ours; written last."""
@@ -100,7 +100,8 @@ def run_study(
     tell(1, 1, f"{len(data):,} choice situations")
     with place.alone():
         keep = place.begin(made_from, anew=force)
-        study = _worked_out(settings, data, space, keep, listener)
+        study = _worked_out(settings, data.at_work(executor), space, keep, listener)
+        study = at_home(study, data)
         # 3 · Everything on disk; the checkpoints have done their work.
         place.fill(study, made_from, outputs(settings, command), listener)
         clear(keep.folder)
@@ -126,7 +127,6 @@ def _worked_out(
         seed=settings.selection.seed,
         progress=listener or False,
         keep=keep,
-        executor=executor,
     )
     # 2 · How well it predicts, beside other models.
     output = settings.output

@@ -216,11 +216,13 @@ def specify(
         seconds=time.perf_counter() - started + keep.spared,
         notes=notes,
     )
-    return study if all_of_it is data else _at_home(study, data)
+    return study if all_of_it is data else at_home(study, data)
 
 
-def _at_home(study: Study, data: ChoiceData) -> Study:
+def at_home(study: Study, data: ChoiceData) -> Study:
     """The same on data that need no workers: what is asked of a study later is asked here."""
+    if study.data is data:
+        return study
     known = {id(study.data): data}
 
     def home(some: ChoiceData) -> ChoiceData:

@@ -28,15 +28,17 @@ def slowly(seconds: float, block: Block) -> float:
     return float(sum(part.x.sum() for part in block.parts))
 
 
-def ragged_panel(n: int = 3000, seed: int = 0) -> ChoiceData:
+NAMES = ["bus", "car", "rail", "walk"]
+
+
+def ragged_panel_table(n: int = 3000, seed: int = 0) -> pd.DataFrame:
     """Four alternatives, some unavailable, weights, and persons whose rows stand far apart."""
     rng = np.random.default_rng(seed)
-    names = ["bus", "car", "rail", "walk"]
     table = pd.DataFrame({"person": rng.integers(0, n // 6, n), "weight": rng.uniform(0.5, 2, n)})
     table["age"] = rng.integers(1, 4, n)
     table["income"] = rng.normal(size=n).round(3)
     value = {}
-    for j, name in enumerate(names):
+    for j, name in enumerate(NAMES):
         table[f"time_{name}"] = rng.gamma(2.0, 10.0, n).round(1) + 1
         table[f"cost_{name}"] = rng.gamma(2.0, 2.0, n).round(2)
         table[f"av_{name}"] = np.where(name in ("bus", "car"), 1, rng.random(n) < 0.8).astype(int)
@@ -44,9 +46,14 @@ def ragged_panel(n: int = 3000, seed: int = 0) -> ChoiceData:
         level += np.where(table["age"] == j, 0.8, 0.0)
         value[name] = np.where(table[f"av_{name}"] == 1, level + rng.gumbel(size=n), -np.inf)
     table["choice"] = pd.DataFrame(value).idxmax(axis=1)
+    return table
+
+
+def ragged_panel(n: int = 3000, seed: int = 0) -> ChoiceData:
+    """The same as choices."""
     return ac.read_wide(
-        table,
-        alternatives=names,
+        ragged_panel_table(n, seed),
+        alternatives=NAMES,
         choice="choice",
         attributes={"time": "time_{alt}", "cost": "cost_{alt}"},
         covariates={"age": ac.Categorical(), "income": ac.Numeric()},
