@@ -151,6 +151,48 @@ def test_wtp_of_curved_terms_averages_marginal_utilities(
     assert table["CAR"] == pytest.approx(marginal_time / marginal_cost, rel=1e-9)
 
 
+def free_for_holders(data: ChoiceData) -> ChoiceData:
+    """The same, with train and Swissmetro at no cost for holders of a season ticket."""
+    from dataclasses import replace
+
+    cost, holder = data.attributes["CO"], data.covariates["GA"].values == 1
+    values = cost.values.copy()
+    values[:2, holder] = 0.0
+    return replace(data, attributes={**data.attributes, "CO": replace(cost, values=values)})
+
+
+def test_who_pays_nothing_has_no_say_in_wtp_where_cost_is_curved(data: ChoiceData) -> None:
+    free = free_for_holders(data)
+    result = ac.fit_mnl(free, "TRAIN: ASC + TT + log1p(CO)\nSM: ASC + TT + sqrt(CO)\nCAR: TT + CO")
+    table = result.wtp("TT", "CO").set_index("alternative")
+    b = result.estimates
+    pays = (free.covariates["GA"].values == 0) & (free.attributes["CO"].of(0) != 0)
+    cost = free.attributes["CO"].of(0)[pays]
+    marginal = (b["TRAIN: log1p(CO)"] / (1 + cost)).mean()
+    assert table.loc["TRAIN", "estimate"] == pytest.approx(b["TRAIN: TT"] / marginal, rel=1e-9)
+    assert table.loc["TRAIN", "n"] == pays.sum()
+    # A square root has no slope at zero at all; without those who pay nothing it has.
+    cost = free.attributes["CO"].of(1)
+    marginal = (b["SM: sqrt(CO)"] * 0.5 / np.sqrt(cost[cost != 0])).mean()
+    assert table.loc["SM", "estimate"] == pytest.approx(b["SM: TT"] / marginal, rel=1e-9)
+    by = result.wtp("TT", "CO", by=["GA"])
+    assert by[by["alternative"] == "TRAIN"]["segment"].tolist() == ["GA=0"]
+    holders = free.take(free.covariates["GA"].values == 1)
+    only = ac.fit_mnl(data, "TRAIN: ASC + TT + log1p(CO)\nSM: ASC")
+    with pytest.raises(ac.SpecificationError, match="nobody trades money"):
+        only.wtp("TT", "CO", data=holders)
+
+
+def test_who_pays_nothing_counts_in_wtp_where_cost_is_linear(data: ChoiceData) -> None:
+    free = free_for_holders(data)
+    result = ac.fit_mnl(free, "TRAIN: ASC + log1p(TT) + CO\nSM: ASC + CO\nCAR: CO")
+    table = result.wtp("TT", "CO").set_index("alternative")
+    b = result.estimates
+    marginal = (b["TRAIN: log1p(TT)"] / (1 + free.attributes["TT"].of(0))).mean()
+    assert table.loc["TRAIN", "estimate"] == pytest.approx(marginal / b["TRAIN: CO"], rel=1e-9)
+    assert table.loc["TRAIN", "n"] == len(free)
+
+
 def test_what_has_no_slope_is_explained(data: ChoiceData) -> None:
     result = ac.fit_mnl(data, "TRAIN: ASC + segments(TT, 3) + CO\nSM: ASC + CO")
     with pytest.raises(ac.SpecificationError, match="enters in classes only"):

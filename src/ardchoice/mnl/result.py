@@ -239,6 +239,10 @@ class MnlResult:
         both please or both displease, as time and cost do: the value of saving time. For something
         that pleases, such as quality, it is negative: minus what one would pay for it.
 
+        Where the cost enters in a form that is not linear, such as a logarithm, situations in which
+        it is exactly zero (holders of a season ticket) are left out of both means: nobody trades
+        money there. `n` is how many remain.
+
         Parameters
         ----------
         attribute, cost

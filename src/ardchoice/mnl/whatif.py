@@ -11,13 +11,13 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
-from ardchoice.data.choices import pick
 from ardchoice.design import Design, Encoding, TermColumns
 from ardchoice.design.design import Of
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.logit import Block, choice_probabilities, total, utilities
 from ardchoice.logit.block import Floats
 from ardchoice.logit.likelihood import weighted_columns
+from ardchoice.space import Linear
 
 ALL = "all"
 
@@ -185,6 +185,8 @@ def willingness_to_pay(
 
     Both means run over the situations of the segment where the alternative is available. With
     linear terms each is a coefficient (or a sum of some); otherwise an average marginal utility.
+    Where the cost of an alternative enters in a form that is not linear, situations in which it is
+    exactly zero are left out of both: nobody trades money there, and a logarithm is steepest there.
     """
     for_attribute, for_cost = attribute_terms(encoding, attribute), attribute_terms(encoding, cost)
     out = []
@@ -193,8 +195,9 @@ def willingness_to_pay(
         if split is None:
             terms = [t for t in (*for_attribute, *for_cost) if set(group) & set(t.alternatives)]
             split = list(dict.fromkeys(levels.name for t in terms for levels in t.by))
-        top = _mean_slopes(data, encoding, attribute, group, split)
-        bottom = _mean_slopes(data, encoding, cost, group, split)
+        paid = _Paid(data, cost, for_cost)
+        top = _mean_slopes(data, encoding, attribute, group, split, paid)
+        bottom = _mean_slopes(data, encoding, cost, group, split, paid)
         for segment, (a, n) in top.items():
             b = bottom[segment][0]
             over, under = float(a @ beta), float(b @ beta)
@@ -202,8 +205,29 @@ def willingness_to_pay(
             gradient = (a - value * b) / under if under else np.full_like(a, np.nan)
             out.append(Estimate(name, "", segment, n, value, gradient))
     if not out:
+        if _wtp_groups(encoding, for_attribute, for_cost):
+            raise SpecificationError(
+                f"{cost} is zero wherever both {attribute} and it are in the model, and its form "
+                "is not linear: nobody trades money there."
+            )
         raise SpecificationError(f"No alternative has both {attribute} and {cost} in the model.")
     return out
+
+
+class _Paid:
+    """Which situations count: those with a cost, for alternatives where its form is not linear."""
+
+    def __init__(self, data: ChoiceData, cost: str, for_cost: list[TermColumns]) -> None:
+        self.data, self.cost = data, data.attributes[cost]
+        curved = [t for t in for_cost if t.term.how != Linear()]
+        self.curved = {j for t in curved for j in t.alternatives}
+
+    def where(self, alternative: int, rows: slice) -> npt.NDArray[np.bool_]:
+        """Shape (B,)."""
+        available = self.data.available[alternative, rows]
+        if alternative not in self.curved:
+            return np.asarray(available)
+        return np.asarray(available & (self.cost.of(alternative, rows) != 0))
 
 
 def _wtp_groups(
@@ -223,31 +247,36 @@ def _wtp_groups(
 
 
 def _mean_slopes(
-    data: ChoiceData, encoding: Encoding, attribute: str, group: list[int], by: Sequence[str]
+    data: ChoiceData,
+    encoding: Encoding,
+    attribute: str,
+    group: list[int],
+    by: Sequence[str],
+    paid: _Paid,
 ) -> dict[str, tuple[Floats, int]]:
     """Segment -> mean of ∂V/∂attribute as weights on the coefficients, and how many rows."""
     pieces = list(segments(data, by))
     summed = {name: np.zeros(encoding.n_columns) for name, _ in pieces}
-    count = dict.fromkeys(summed, 0.0)
+    count, seen = dict.fromkeys(summed, 0.0), dict.fromkeys(summed, 0)
     for rows, design, block in _slopes(data, encoding, attribute, "slope"):
+        counted = np.zeros(block.shape[1], dtype=bool)
         for j in group:
-            z = alternative_columns(block, j)
+            use = paid.where(j, rows)
+            counted |= use
+            z = alternative_columns(block, j)[:, use]
             if not np.isfinite(z).all():
                 raise SpecificationError(
                     f"{attribute} of {encoding.alternatives[j]} is zero somewhere, where its "
                     "transform has no finite slope."
                 )
-            use = data.available[j, rows] * data.weights_of(rows)
+            weights = data.weights_of(rows)
             for name, inside in pieces:
-                w = use * inside[rows]
+                w = (weights * inside[rows])[use]
                 summed[name][design.order] += z @ w
                 count[name] += float(w.sum())
-    seen = pick(data.available, group).any(axis=0)
-    return {
-        name: (summed[name] / count[name], int((inside & seen).sum()))
-        for name, inside in pieces
-        if count[name] > 0
-    }
+        for name, inside in pieces:
+            seen[name] += int((inside[rows] & counted).sum())
+    return {name: (summed[name] / count[name], seen[name]) for name in summed if count[name] > 0}
 
 
 # -- Elasticities ---------------------------------------------------------------------------

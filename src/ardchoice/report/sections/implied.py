@@ -31,7 +31,9 @@ def willingness(found: Findings) -> Section:
             f"How much {worth.cost} a unit of another attribute is worth; {worth.cost} stands for "
             f"money because {worth.why}. In units of {worth.cost} per unit of the attribute: the "
             "ratio of mean marginal utilities where the alternative is available, with "
-            "delta-method intervals. Positive where both please or both displease."
+            "delta-method intervals. Positive where both please or both displease. Where the form "
+            f"of {worth.cost} is not linear, choices in which it is exactly 0 are left out: nobody "
+            "trades money there."
         )
     ]
     if worth.frame is not None:
