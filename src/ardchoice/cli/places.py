@@ -12,8 +12,6 @@ from ardchoice.files import write
 
 STDOUT = "-"
 
-existing_file = click.Path(exists=True, dir_okay=False, path_type=Path)
-existing_study = click.Path(exists=True, path_type=Path)
 new_file = click.Path(dir_okay=False, allow_dash=True, path_type=Path)
 new_folder = click.Path(file_okay=False, path_type=Path)
 
