@@ -82,18 +82,26 @@ def wide(source: object, **changes: Any) -> ac.ChoiceData:
     return quietly(ac.read_wide, source, **{**ROLES, **changes})
 
 
-def modechoice(source: object = MODECHOICE) -> ac.ChoiceData:
+def modechoice(source: object = MODECHOICE, situation: Any = "individual") -> ac.ChoiceData:
     """Statsmodels' mode choice, a long table."""
     return quietly(
         ac.read_long,
         source,
-        situation="individual",
+        situation=situation,
         alternative="mode",
         chosen="choice",
         attributes=["ttme", "invc", "invt", "gc"],
         covariates=["hinc", "psize"],
         alternatives={"air": 1, "train": 2, "bus": 3, "car": 4},
     )
+
+
+def modechoice_by_two(folder: Path) -> ac.ChoiceData:
+    """The same, from a file in which two columns number the situations."""
+    table = pd.read_csv(MODECHOICE, sep=";")
+    number = table.pop("individual")
+    table.assign(who=number // 7, task=number % 7).to_csv(folder / "two.csv", index=False)
+    return modechoice(folder / "two.csv", ["who", "task"])
 
 
 ODD_CORNERS = """

@@ -21,6 +21,7 @@ from export_models import (
     RAGGED_SPECIFICATION,
     corners,
     modechoice,
+    modechoice_by_two,
     odd_corners,
     products,
     ragged,
@@ -97,6 +98,8 @@ def test_r_reads_rows_that_end_in_a_separator_or_begin_with_a_name(tmp_path: Pat
 @needs_r
 def test_r_reads_long_files_as_we_do(tmp_path: Path) -> None:
     assert MODECHOICE.name in check(ac.fit_mnl(modechoice(), MODECHOICE_SPECIFICATION), tmp_path)
+    two = modechoice_by_two(tmp_path)
+    assert "two.csv" in check(ac.fit_mnl(two, MODECHOICE_SPECIFICATION), tmp_path)
     ragged().to_csv(tmp_path / "sets.csv", index=False)
     data = products(tmp_path / "sets.csv")
     assert "sets.csv" in check(ac.fit_mnl(data, RAGGED_SPECIFICATION), tmp_path)

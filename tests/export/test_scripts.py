@@ -15,6 +15,7 @@ from export_models import (
     RAGGED_SPECIFICATION,
     corners,
     modechoice,
+    modechoice_by_two,
     odd_corners,
     products,
     ragged,
@@ -80,6 +81,13 @@ def test_odd_corners_are_met(tmp_path: Path) -> None:
 def test_a_long_file_is_read_as_we_read_it(tmp_path: Path) -> None:
     scripts = check_scripts(ac.fit_mnl(modechoice(), MODECHOICE_SPECIFICATION), tmp_path)
     assert reads(scripts["pylogit"]) == MODECHOICE.name
+
+
+def test_situations_of_two_columns_are_told_apart_in_the_script(tmp_path: Path) -> None:
+    scripts = check_scripts(
+        ac.fit_mnl(modechoice_by_two(tmp_path), MODECHOICE_SPECIFICATION), tmp_path
+    )
+    assert reads(scripts["pylogit"]) == "two.csv"
 
 
 def test_ragged_choice_sets_shared_coefficients_and_weights(tmp_path: Path) -> None:

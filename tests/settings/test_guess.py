@@ -270,23 +270,23 @@ def test_the_roles_of_a_health_experiment():
     assert roles.apart == ("status quo",)
 
 
-def test_situations_that_only_two_columns_number_are_explained(tmp_path):
+def test_situations_that_only_two_columns_number_are_written_as_a_list(tmp_path):
     table = made_up.health_long().drop(columns="chid")
-    one, two, layout = two_columns(profiles(table))
+    one, two, layout = two_columns(profiles(table), {})
     assert (one, two) == ("patient_id", "task")
     assert (layout.alternative.name, layout.chosen.name) == ("alt", "chosen")
     path = written(table, tmp_path)
     text = guess_settings(path)
-    assert "PLEASE LOOK" in text
-    assert "only patient_id and task together number the choice situations" in unwrapped(text)
-    (tmp_path / "study.toml").write_text(text)
-    with pytest.raises(ac.SettingsError, match=r"data\.situation: is missing"):
-        check_study(tmp_path / "study.toml")
-    # Once there is such a column, one line is all that is missing.
-    table.assign(nr=table["patient_id"] * 1000 + table["task"]).to_csv(path, index=False)
-    text = text.replace('# situation = "..."', 'situation = "nr"')
+    assert 'situation = ["patient_id", "task"]' in text
+    assert "Only patient_id and task together number the choice situations" in unwrapped(text)
     (tmp_path / "study.toml").write_text(text)
     assert "240 choice situations of 40 persons" in check_study(tmp_path / "study.toml")
+    told = parse_settings(text).data
+    assert told.person == "patient_id"
+    assert "task" not in told.covariates
+    # Whoever is asked about it may answer with both.
+    found = guess_findings(path, {"layout": "long", "situation": "patient_id, task"})
+    assert found["situation"].value == "patient_id, task"
 
 
 # -- Whole tables --------------------------------------------------------------------------------

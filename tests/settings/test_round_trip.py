@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 from settings_support import STUDY, write_study
 
 import ardchoice as ac
+from ardchoice.saved.choices import SavedSource
 from ardchoice.settings import StudySettings, parse_settings, read_settings, settings_of, to_toml
 from ardchoice.space.terms import quoted
 from tests_support import small_data
@@ -233,3 +234,29 @@ def test_any_text_survives_the_file(one, two, columns):
         }
     )
     assert parse_settings(to_toml(study), complete=False) == study
+
+
+def test_situations_of_two_columns_are_told_and_saved(tmp_path):
+    rows = [(p, t, a) for p in "ab" for t in (1, 2) for a in ("bus", "car")]
+    table = pd.DataFrame(rows, columns=["who", "task", "mode"])
+    table = table.assign(x=range(8), y=[0, 1, 1, 0] * 2)
+    table.to_csv(tmp_path / "long.csv", index=False)
+    text = (
+        '[data]\ntable = "long.csv"\nlayout = "long"\nsituation = ["who", "task"]\n'
+        'alternative = "mode"\nchosen = "y"\nattributes = ["x"]\n'
+    )
+    study = parse_settings(text)
+    assert study.data.situation == ("who", "task")
+    assert parse_settings(to_toml(study)) == study
+    source = study.read_choices(tmp_path).source
+    assert (
+        SavedSource.model_validate_json(SavedSource.of(source).model_dump_json()).restore()
+        == source
+    )
+    again = round_trip(study, tmp_path)
+    assert again.data.situation == ("who", "task")
+    assert parse_settings(text.replace('["who", "task"]', '["who"]')).data.situation == "who"
+    with pytest.raises(ac.SettingsError, match="'tusk' is not in"):
+        parse_settings(text.replace('"task"', '"tusk"')).read_choices(tmp_path)
+    with pytest.raises(ac.SettingsError, match="a list of them"):
+        parse_settings(text.replace('["who", "task"]', "3"))

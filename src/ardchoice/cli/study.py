@@ -57,6 +57,7 @@ def probabilities(study: ac.Study, table: Path) -> str:
     new = read_again(table, study.data, only=used)
     source = study.data.source
     ids = source.situation if source is not None and source.situation else "row"
+    ids = ids if isinstance(ids, str) else " / ".join(ids)
     return _csv(ids, new.situation.tolist(), study.result.predict(new))
 
 

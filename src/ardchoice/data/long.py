@@ -85,7 +85,7 @@ class _Layout:
 def read_long(
     table: object,
     *,
-    situation: str,
+    situation: str | Sequence[str],
     alternative: str,
     chosen: str | None,
     attributes: Sequence[str] | Mapping[str, str | Numeric | Categorical],
@@ -107,7 +107,8 @@ def read_long(
         A path (CSV, TSV, Parquet, a folder of Parquet files) or a data frame (pandas, polars,
         pyarrow).
     situation, alternative
-        Columns with the id of the choice situation and the alternative's name or code.
+        Columns with the id of the choice situation and the alternative's name or code. Where only
+        several columns together number the situations: a list, ``["person", "task"]``.
     chosen
         The column that is 1 (or true, yes) in the row of the chosen alternative; None for
         situations to be predicted.
@@ -135,7 +136,7 @@ def read_long(
     ChoiceData
     """
     asked = Long(
-        situation,
+        _columns(situation),
         alternative,
         chosen,
         attributes,
@@ -146,6 +147,12 @@ def read_long(
         drop_invalid,
     )
     if streams(table, stream):
+        if not isinstance(asked.situation, str):
+            raise ArdchoiceError(
+                "A table that is read part by part needs one column that numbers the situations, "
+                f"not {' and '.join(map(repr, asked.situation))}: make one of these, or read the "
+                "table with stream=False."
+            )
         return announce(read_streamed(table, asked, like))
     return finish(*asked.draft(open_table(table), like, learning=like is None))
 
@@ -154,7 +161,8 @@ def read_long(
 class Long:
     """What `read_long` was asked."""
 
-    situation: str
+    situation: Any
+    """A column, or a tuple of them."""
     alternative: str
     chosen: str | None
     attributes: Sequence[str] | Mapping[str, str | Numeric | Categorical]
@@ -258,7 +266,7 @@ class Long:
             there = np.unique(raw[~one.missing()])
             seen = tuple(labels[i] for i in there if i >= 0)
             yield ToLearn("attribute", name, as_role(role, name), (one,), present=seen)
-        ids = must_have(source, self.situation, "situation")
+        ids = situation_ids(source, self.situation)
         first = np.flatnonzero(~pd.Series(ids.values).duplicated().to_numpy())
         for name, about in covariate_roles(self.covariates).items():
             kind = as_role(about, name)
@@ -290,19 +298,50 @@ class Long:
         return {role: column for role, column in every.items() if column is not None}
 
 
+def _columns(situation: str | Sequence[str]) -> str | tuple[str, ...]:
+    if isinstance(situation, str):
+        return situation
+    columns = tuple(situation) if isinstance(situation, Sequence) else ()
+    if not columns or not all(isinstance(c, str) for c in columns):
+        raise ArdchoiceError(
+            f"situation is a column or a list of columns, such as ['person', 'task'], not "
+            f"{situation!r}."
+        )
+    return columns[0] if len(columns) == 1 else columns
+
+
+def situation_ids(table: Table, situation: str | Sequence[str]) -> Series:
+    """The id of the situation of every row; of several columns as text, ``P001 / 3``."""
+    if isinstance(situation, str):
+        return must_have(table, situation, "situation")
+    parts = [must_have(table, column, "situation") for column in situation]
+    coded = [factorise(part) for part in parts]
+    missing = np.any([codes < 0 for codes, _ in coded], axis=0)
+    texts = [np.array([*labels, ""], dtype=object)[codes] for codes, labels in coded]
+    ids = np.array([" / ".join(row) for row in zip(*texts, strict=True)], dtype=object)
+    ids[missing] = None
+    distinct = len(pd.DataFrame([codes for codes, _ in coded]).T[~missing].drop_duplicates())
+    if distinct != len(pd.unique(ids[~missing])):
+        raise ArdchoiceError(
+            f"Different values of {' and '.join(map(repr, situation))} read alike when joined by "
+            "' / '. Take the slash out of them, or number the situations in one column."
+        )
+    return Series(" / ".join(situation), ids)
+
+
 def _one_only(column: str) -> str:
     return f"Column {column!r} names one alternative only; a choice needs two."
 
 
 def _layout(
     source: Table,
-    situation: str,
+    situation: str | Sequence[str],
     alternative: str,
     wanted: Mapping[str, object] | Sequence[object] | None,
     found: list[Problem],
     start: Start,
 ) -> _Layout:
-    ids = must_have(source, situation, "situation")
+    ids = situation_ids(source, situation)
     which = must_have(source, alternative, "alternative")
     numbers = numbered(start, len(source))
     problems = [
@@ -340,8 +379,9 @@ def _layout(
                 "error",
                 "duplicate-rows",
                 f"An alternative has more than one row in {where}; situation {example}, for "
-                f"instance. Remove the duplicates, or check that column {situation!r} numbers "
-                "choice situations rather than persons.",
+                f"instance. Remove the duplicates, or check that column {ids.name!r} numbers "
+                "choice situations rather than persons. Where only several columns together do, "
+                "name them all: situation = ['person', 'task'].",
                 tuple(rows.tolist()),
             )
         )

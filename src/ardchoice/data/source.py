@@ -37,7 +37,7 @@ class Source:
     availability
         Alternative -> column; empty where all are always available, or rows say so.
     situation, alternative
-        Columns of a long table.
+        Columns of a long table; several where only together they number the situations.
     person, weight
         Columns.
     drop_invalid
@@ -53,7 +53,7 @@ class Source:
     roles: Mapping[str, Role] = field(default_factory=dict)
     choice: str | None = None
     availability: Mapping[str, str] = field(default_factory=dict)
-    situation: str | None = None
+    situation: str | tuple[str, ...] | None = None
     alternative: str | None = None
     person: str | None = None
     weight: str | None = None

@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ardchoice.data import Attribute, ChoiceData, Covariate, read_long, read_wide
+from ardchoice.data.long import situation_ids
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.data.tables import Table, TextFormat, open_table
@@ -132,7 +133,7 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     if source.layout == "wide":
         return np.asarray(data.situation, dtype=np.intp), len(table)
     # A situation of a long table goes by its place among the ids as they first appear.
-    every = pd.Index(pd.unique(table.column(str(source.situation)).values))
+    every = pd.Index(pd.unique(situation_ids(table, source.situation or "").values))
     return np.asarray(every.get_indexer(pd.Index(data.situation)), dtype=np.intp), len(every)
 
 
@@ -159,7 +160,7 @@ def _read_again(table: Table, data: ChoiceData, source: Source, used: Used) -> C
             )
         return read_long(
             frame,
-            situation=str(source.situation),
+            situation=source.situation or "",
             alternative=str(source.alternative),
             chosen=source.choice,
             attributes={name: next(iter(where.values())) for name, where in columns.items()},

@@ -31,7 +31,7 @@ class SavedSource(Saved):
     roles: dict[str, SavedRole]
     choice: str | None
     availability: dict[str, str]
-    situation: str | None
+    situation: str | tuple[str, ...] | None
     alternative: str | None
     person: str | None
     weight: str | None

@@ -110,6 +110,7 @@ def table_mistakes(settings: DataSettings, table: Table, observed: bool = True) 
     known, out = set(table.columns), []
     for key, where in named:
         columns = list(where.values()) if isinstance(where, Mapping) else [where]
+        columns = list(where) if isinstance(where, tuple) else columns
         pattern = isinstance(where, str) and key[0] in ("attributes", "availability")
         if pattern and settings.layout == "wide":
             columns = [str(where).replace("{alt}", a) for a in settings.alternatives or ()]

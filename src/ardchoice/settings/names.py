@@ -18,7 +18,7 @@ NEEDED = {
         "choice": "the column with the code of what was chosen",
     },
     "long": {
-        "situation": "the column with the id of the choice situation",
+        "situation": "the column with the id of the choice situation, or a list of columns",
         "alternative": "the column with the name or code of the alternative",
         "chosen": "the column with 1 in the row of the chosen alternative",
     },

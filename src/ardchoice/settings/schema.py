@@ -17,6 +17,7 @@ from ardchoice.settings import make
 from ardchoice.settings.values import (
     Above,
     Alternatives,
+    ColumnOrSeveral,
     Columns,
     Count,
     Groups,
@@ -202,7 +203,8 @@ class DataSettings(Section):
     choice
         Wide: the column with the code of what was chosen.
     situation, alternative, chosen
-        Long: columns with the id of the situation, the alternative's code, and 1 where chosen.
+        Long: columns with the id of the situation (a list where only several together number
+        them), the alternative's code, and 1 where chosen.
     attributes
         Of the alternatives.
     covariates
@@ -219,7 +221,7 @@ class DataSettings(Section):
     layout: Literal["wide", "long"] = "wide"
     alternatives: Alternatives = None
     choice: str | None = None
-    situation: str | None = None
+    situation: ColumnOrSeveral = None
     alternative: str | None = None
     chosen: str | None = None
     availability: Columns = None

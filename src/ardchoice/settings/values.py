@@ -145,6 +145,18 @@ def _columns(value: object) -> object:
     return {label(k): _text_of(v, f"the column of {label(k)}") for k, v in value.items()}
 
 
+def _column_or_several(value: object) -> object:
+    if value is None or isinstance(value, str):
+        return value
+    if not isinstance(value, (list, tuple)) or not value:
+        raise wrong(
+            f'a column or a list of them, such as ["person", "task"], is wanted here, not '
+            f"{shown(value)}."
+        )
+    columns = tuple(_text_of(v, "a column") for v in value)
+    return columns[0] if len(columns) == 1 else once(columns)
+
+
 def _yes_or_names(value: object) -> object:
     value = as_tuple(value)
     if isinstance(value, tuple):
@@ -193,6 +205,7 @@ Labels = Annotated[tuple[Label, ...], BeforeValidator(as_tuple), AfterValidator(
 Merged = Annotated[tuple[Label, ...], BeforeValidator(as_tuple)]
 Numbers = Annotated[tuple[float, ...], BeforeValidator(as_tuple)]
 Columns = Annotated[str | dict[str, str] | None, BeforeValidator(_columns)]
+ColumnOrSeveral = Annotated[str | tuple[str, ...] | None, BeforeValidator(_column_or_several)]
 Alternatives = Annotated[
     dict[str, Label] | None, BeforeValidator(_alternatives), AfterValidator(_distinct_codes)
 ]

@@ -17,7 +17,7 @@ from ardchoice.errors import (
     SettingsError,
     did_you_mean,
 )
-from ardchoice.settings.guess.long import find_layouts, guess_long, two_columns
+from ardchoice.settings.guess.long import find_layouts, guess_long, together, two_columns
 from ardchoice.settings.guess.page import write_page
 from ardchoice.settings.guess.people import find_covariates, find_person, find_weight
 from ardchoice.settings.guess.plan import plan_space
@@ -71,7 +71,7 @@ def guess_settings(
     columns, roles = _look(table, answers or {})
     where = Path(os.path.relpath(path, Path(path).parent if folder is None else folder)).as_posix()
     size = (len(table), len(columns))
-    situation = named(columns, roles.column("situation"))
+    situation = _situation(columns, roles)
     plan = plan_space(roles, size[0] if situation is None else situation.distinct, columns)
     text = write_page(roles, plan, where, size, None, ())
     trial = _try(text, table)
@@ -127,14 +127,17 @@ def guess_roles(
         roles = wide
     else:
         roles = _nothing_found(answers)
-    situation = named(columns, roles.column("situation"))
-    pair = None
     if roles.column("choice") is None and not layouts and wanted != "wide":
-        pair = two_columns(columns)
-    if pair is not None:
-        situation = pair[2].situation
-        roles = _without_situation(guess_long(columns, pair[2], (), answers), pair[0], pair[1])
-    return _with_people(roles, columns, answers, situation)
+        pair = two_columns(columns, answers)
+        if pair is not None:
+            roles = _two_together(guess_long(columns, pair[2], (), answers), pair[0], pair[1])
+    return _with_people(roles, columns, answers, _situation(columns, roles))
+
+
+def _situation(columns: Sequence[Column], roles: Roles) -> Column | None:
+    """The column that numbers the situations, or what two columns make together."""
+    pair = [c for c in columns if c.name in roles.pair]
+    return together(*pair) if len(pair) == 2 else named(columns, roles.column("situation"))
 
 
 def _says_chosen(layouts: Sequence[object]) -> bool:
@@ -152,7 +155,7 @@ def _with_people(
     free = [c for c in columns if c.name not in used or c is choice]
     person = find_person([c for c in free if c is not choice], situation, answers)
     weight = find_weight(free, answers)
-    used |= {f.value for f in (person, weight) if f.value}
+    used |= {f.value for f in (person, weight) if f.value} | set(roles.pair)
     covariates, left_out = find_covariates(columns, used, choice, situation)
     taken = {c.name for c in covariates}
     attributes = tuple(
@@ -206,18 +209,14 @@ def _nothing_found(answers: Mapping[str, str]) -> Roles:
     )
 
 
-def _without_situation(roles: Roles, one: str, two: str) -> Roles:
-    """All roles but that of the situation, which no column has by itself."""
-    said = f"only {one} and {two} together number the choice situations"
-    doubt = (
-        f"No column numbers the choice situations by itself: {said}. Add such a column to the "
-        f"table (for instance {one} * 1000 + {two}) and name it as data.situation."
-    )
+def _two_together(roles: Roles, one: str, two: str) -> Roles:
+    """The same, with a situation that no column numbers by itself."""
+    found = roles.findings["situation"]
+    said = f"only {one} and {two} together number the choice situations: {found.why}"
     return replace(
         roles,
-        layout=Finding("long", roles.layout.why),
-        findings={**roles.findings, "situation": Finding(None, said, sure=False)},
-        doubts=(doubt, *roles.doubts),
+        findings={**roles.findings, "situation": replace(found, why=said)},
+        pair=(one, two),
     )
 
 
@@ -240,6 +239,8 @@ def _check_answers(table: Table, answers: Mapping[str, str]) -> None:
                     f"{did_you_mean(before + after, table.columns)}"
                 )
         elif value and value not in table:
+            if role == "situation" and all(part in table for part in value.split(", ")):
+                continue
             raise ArdchoiceError(
                 f"{role}: column {value!r} is not in {table.name}. "
                 f"{did_you_mean(value, table.columns)}"

@@ -119,15 +119,24 @@ def only_once(situation: npt.NDArray[np.intp], alternative: npt.NDArray[np.intp]
     return len(np.unique(cell)) / len(cell)
 
 
-def two_columns(columns: Sequence[Column]) -> tuple[str, str, Layout] | None:
+def two_columns(
+    columns: Sequence[Column], answers: Mapping[str, str]
+) -> tuple[str, str, Layout] | None:
     """Two columns that only together number the situations, and the layout that they make."""
-    marks = [c for c in columns if c.is_mark and c.distinct == 2 and says(c.name, CHOICE)]
+    marks = _asked(columns, answers.get("chosen")) or [
+        c for c in columns if c.is_mark and c.distinct == 2 and says(c.name, CHOICE)
+    ]
     ids = [c for c in columns if not c.missing and 2 <= c.distinct <= c.rows / 2]
     ids = [c for c in ids if says(c.name, SITUATION | DESIGN | PERSON)]
-    names = [c for c in columns if c.distinct >= 2 and says(c.name, ALTERNATIVE)]
+    said = answers.get("situation", "").split(", ")
+    if len(said) == 2:
+        ids = [c for name in said for c in _asked(columns, name)]
+    names = _asked(columns, answers.get("alternative")) or [
+        c for c in columns if c.distinct >= 2 and says(c.name, ALTERNATIVE)
+    ]
     for chosen in marks:
         for one, two in combinations(ids[:MOST_TRIED], 2):
-            both = _together(one, two)
+            both = together(one, two)
             share = one_chosen(both.codes, chosen.marked)
             if share < ONE_CHOSEN:
                 continue
@@ -139,7 +148,7 @@ def two_columns(columns: Sequence[Column]) -> tuple[str, str, Layout] | None:
     return None
 
 
-def _together(one: Column, two: Column) -> Column:
+def together(one: Column, two: Column) -> Column:
     """A column that two columns make together."""
     pair = one.codes.astype(np.int64) * two.distinct + two.codes
     codes, values = pd.factorize(pair)

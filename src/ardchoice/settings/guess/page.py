@@ -97,7 +97,8 @@ def _data(roles: Roles, table: str, size: tuple[int, int], dropped: str | None) 
     wide = roles.layout.value == "wide"
     keys = ("choice",) if wide else ("situation", "alternative", "chosen")
     for key in keys:
-        out += _line(key, roles.findings[key])
+        several = list(roles.pair) if key == "situation" and roles.pair else None
+        out += _line(key, roles.findings[key], several)
     out += _line("person", roles.findings["person"])
     out += _line("weight", roles.findings["weight"])
     if wide:

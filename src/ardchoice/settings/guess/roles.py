@@ -71,6 +71,8 @@ class Roles:
         Alternatives unlike the others: none of these, the status quo.
     doubts
         What the file must say plainly, a sentence each.
+    pair
+        Two columns that only together number the situations of a long table.
     """
 
     layout: Finding
@@ -83,6 +85,7 @@ class Roles:
     labelled: bool = True
     apart: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    pair: tuple[str, ...] = ()
 
     def column(self, role: str) -> str | None:
         """The column of a role."""
