@@ -11,8 +11,6 @@ import pyarrow as pa
 import pytest
 from test_checks import *  # noqa: F403
 from test_long import *  # noqa: F403
-from test_recode import *  # noqa: F403
-from test_wide import *  # noqa: F403
 
 import ardchoice as ac
 from ardchoice.data import batches
@@ -23,7 +21,6 @@ for name in (
     "test_duplicate_rows",
     # The name of the file is said, or the line that reads.
     "test_warnings_point_at_the_line_that_reads",
-    "test_an_unknown_column_is_named_with_its_role_and_the_nearest",
 ):
     del globals()[name]
 
