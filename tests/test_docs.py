@@ -148,3 +148,14 @@ def test_every_page_can_be_reached_from_the_readme() -> None:
         links = re.findall(r"\]\(([^)#:]+)", page.read_text(encoding="utf-8"))
         waiting += [(page.parent / link).resolve() for link in links]
     assert not set(PAGES) - seen
+
+
+def test_shared_coefficients_of_time_and_cost_have_signs_one_can_believe() -> None:
+    page = ROOT / "docs" / "howto" / "generic-coefficients.md"
+    names: dict[str, object] = {}
+    first = next(text for kind, text in blocks(page) if kind == "python")
+    exec(compile(first, str(page), "exec"), names)
+    estimates = names["result"].estimates  # type: ignore[attr-defined]
+    disliked = [name for name in estimates.index if name.split(": ")[1] in ("TT", "CO", "HE")]
+    assert len(disliked) == 4
+    assert (estimates[disliked] < 0).all()

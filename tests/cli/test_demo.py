@@ -12,6 +12,7 @@ from ardchoice.settings import parse_settings
 
 WIDTH = 80
 README = Path(__file__).parents[2] / "README.md"
+TUTORIAL = README.parent / "docs" / "tutorial.md"
 README_PART = re.compile(r"^```text\n(.*?)^```", re.DOTALL | re.MULTILINE)
 
 
@@ -23,6 +24,9 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
     assert "log1p" in Path(last).read_text(encoding="utf-8")
     assert "15,542.4" in printed  # the published R6, for comparison
     assert "Value of time" in printed
+    # That costs of holders of a season ticket are none of a trip is told wherever one may look.
+    for text in (printed, SETTINGS, TUTORIAL.read_text(encoding="utf-8")):
+        assert "3,000 francs, as the cost of a trip" in " ".join(text.replace("#", " ").split())
     assert max(map(len, lines_of(printed)[:-1])) <= WIDTH
     # README shows a part of it.
     for line in README_PART.search(README.read_text(encoding="utf-8"))[1].splitlines():  # type: ignore[index]

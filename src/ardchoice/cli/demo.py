@@ -26,6 +26,10 @@ PURPOSES = {1: "work", 3: "work", 5: "work", 7: "work", 2: "shopping", 6: "shopp
     8: "leisure",
 }
 R6 = "R6, the best published"
+AS_RECORDED = """\
+Costs are as recorded, as in the paper: holders of a season ticket (GA) have its
+price, about 3,000 francs, as the cost of a trip by TRAIN or SM, which makes
+these values of time, theirs above all, unfit for use."""
 
 SETTINGS = """\
 # Written by ardchoice demo. Change what you like, then: ardchoice run study.toml --force
@@ -40,6 +44,8 @@ person = "ID"
 [data.attributes]
 TT = "{alt}_TT"                     # travel time, hours
 CO = "{alt}_CO"                     # cost, hundreds of francs
+# Costs are as recorded, as in the paper: holders of a season ticket (GA) have its price, about
+# 3,000 francs, as the cost of a trip by TRAIN or SM, so that their values of time mean nothing.
 HE = {TRAIN = "TRAIN_HE", SM = "SM_HE"}   # headway, hours
 
 [data.covariates]                   # the last level is the reference
@@ -152,4 +158,4 @@ def _value_of_time(study: ac.Study) -> str:
     # TT is in hours and CO in hundreds of francs.
     worth = study.result.wtp("TT", "CO", by=[]).set_index("alternative")
     francs = (worth[["estimate", "std_err"]] * 100).round(1)
-    return f"Value of time, francs an hour\n{francs.to_string(index_names=False)}"
+    return f"Value of time, francs an hour\n{francs.to_string(index_names=False)}\n{AS_RECORDED}"
