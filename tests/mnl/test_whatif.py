@@ -196,7 +196,9 @@ def test_who_pays_nothing_counts_in_wtp_where_cost_is_linear(data: ChoiceData) -
 def test_what_has_no_slope_is_explained(data: ChoiceData) -> None:
     result = ac.fit_mnl(data, "TRAIN: ASC + segments(TT, 3) + CO\nSM: ASC + CO")
     with pytest.raises(ac.SpecificationError, match="enters in classes only"):
-        result.wtp("TT", "CO")
+        result.elasticities("TT")
+    with pytest.raises(ac.SpecificationError, match="enters in classes only"):
+        result.wtp("CO", "TT")
     with pytest.raises(ac.SpecificationError, match=r"no term of 'HE'.*There are: TT, CO"):
         result.elasticities("HE")
     with pytest.raises(ac.SpecificationError, match="no categorical covariate 'SEX'"):

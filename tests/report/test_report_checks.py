@@ -9,8 +9,12 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.report import drawing
 from ardchoice.report.checks import convergence, sanity, sign_checks
 from ardchoice.report.document import Note
+from ardchoice.report.findings import Findings
+from ardchoice.report.sections.implied import willingness
+from ardchoice.report.summary import summarise_record
 from ardchoice.report.worth import cost_attribute, demand, is_time, worth
 from report.report_support import plain_study
 from selection.selection_support import made, read, table, usual
@@ -116,6 +120,33 @@ def test_worth_has_everybody_first_and_then_segments() -> None:
     ]
     everybody = study.result.wtp("TT", "CO", by=[])
     assert found["estimate"].iloc[0] == everybody["estimate"].iloc[0]
+
+
+def conjoint(specification: str) -> ac.Study:
+    frame = table(300, 1, usual)
+    frame["A_brand"] = np.where(frame["A_TT"] > frame["A_TT"].median(), "<i>old</i>", "new")
+    frame["B_brand"] = np.where(frame["B_TT"] > frame["B_TT"].median(), "<i>old</i>", "new")
+    data = read(frame, attributes={"price": "{alt}_CO", "brand": {"A": "A_brand", "B": "B_brand"}})
+    result = ac.fit_mnl(data, specification)
+    more = {"data": data, "result": result, "specification": result.specification}
+    return replace(plain_study(), structure=None, **more)  # type: ignore[arg-type]
+
+
+def test_levels_have_a_price_in_report_and_summary() -> None:
+    study = conjoint("*: price\nA+B: brand")
+    found = worth(study).frame
+    assert found is not None
+    assert found["level"].tolist() == ["<i>old</i>, not new"]
+    _, text, _, shown = willingness(Findings(study)).parts
+    assert "instead of the reference" in text.text  # type: ignore[union-attr]
+    assert shown.rows[0][0] == "brand: <i>old</i>, not new"
+    assert "brand: <i>old</i>, not new" in summarise_record(study)
+    assert drawing.worth(Findings(study)) is not None
+
+
+def test_willingness_to_pay_without_anything_to_pay_for_says_why() -> None:
+    section = willingness(Findings(conjoint("*: price")))
+    assert "price is the only attribute of the model" in section.parts[0].text
 
 
 def test_attributes_in_classes_have_no_elasticity_and_no_price() -> None:

@@ -16,7 +16,7 @@ from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit.block import Floats
-from ardchoice.mnl import whatif
+from ardchoice.mnl import money, whatif
 from ardchoice.mnl.baselines import constants_loglik
 from ardchoice.mnl.summary import summarise
 from ardchoice.space import Specification
@@ -232,7 +232,7 @@ class MnlResult:
         cov: Covariance | None = None,
         level: float = 0.95,
     ) -> pd.DataFrame:
-        """Willingness to pay: how much cost a unit of the attribute is worth.
+        """Willingness to pay: how much cost a unit or a level of the attribute is worth.
 
         The ratio of the mean marginal utilities of `attribute` and `cost` over the situations
         where the alternative is available, with delta-method standard errors. It is positive when
@@ -242,6 +242,11 @@ class MnlResult:
         Where the cost enters in a form that is not linear, such as a logarithm, situations in which
         it is exactly zero (holders of a season ticket) are left out of both means: nobody trades
         money there. `n` is how many remain.
+
+        An attribute with levels, such as a brand, or in classes has a row for each but the
+        reference: how much more cost one would bear to have it instead of the reference,
+        -β_level / β_cost. It is positive for what one would pay for, negative for what one would
+        have to be paid for.
 
         Parameters
         ----------
@@ -258,9 +263,10 @@ class MnlResult:
         Returns
         -------
         DataFrame
-            alternative, segment, n, estimate, std_err, low, high.
+            alternative, segment, n, estimate, std_err, low, high; behind segment, level where the
+            attribute has levels or classes.
         """
-        found = whatif.willingness_to_pay(
+        found = money.willingness_to_pay(
             self.coefficients,
             self.encoding,
             self.data if data is None else data,
@@ -268,7 +274,8 @@ class MnlResult:
             cost,
             by,
         )
-        return self._derived(found, ["alternative", "segment", "n"], cov, level)
+        keys = ["alternative", "segment", *(["level"] if found[0].level else []), "n"]
+        return self._derived(found, keys, cov, level)
 
     def elasticities(
         self,

@@ -1,4 +1,4 @@
-"""What a model implies: probabilities, elasticities, willingness to pay."""
+"""What a model implies: probabilities and elasticities."""
 
 from __future__ import annotations
 
@@ -17,7 +17,6 @@ from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.logit import Block, choice_probabilities, total, utilities
 from ardchoice.logit.block import Floats
 from ardchoice.logit.likelihood import weighted_columns
-from ardchoice.space import Linear
 
 ALL = "all"
 
@@ -39,6 +38,8 @@ class Estimate:
     value
     gradient
         By the coefficients; shape (D,).
+    level
+        Of an attribute that has levels, the one that is set against the reference.
     """
 
     alternative: str
@@ -47,6 +48,7 @@ class Estimate:
     n: int
     value: float
     gradient: Floats
+    level: str = ""
 
 
 def probabilities(beta: Floats, encoding: Encoding, data: ChoiceData) -> Floats:
@@ -105,15 +107,20 @@ def _predicted(beta: Floats, block: Block) -> Predicted:
     )
 
 
-def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
-    """The terms of an attribute that have a slope, or an error that says why there are none."""
+def terms_of(encoding: Encoding, attribute: str) -> list[TermColumns]:
+    """The terms of an attribute, or an error that says which attributes have some."""
     terms = [t for t in encoding.terms if t.term.what == attribute]
     if not terms:
         known = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what)
         raise SpecificationError(
             f"The model has no term of {attribute!r}. {did_you_mean(attribute, known)}"
         )
-    terms = [t for t in terms if not t.is_stepwise]
+    return terms
+
+
+def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
+    """The terms of an attribute that have a slope, or an error that says why there are none."""
+    terms = [t for t in terms_of(encoding, attribute) if not t.is_stepwise]
     if not terms:
         raise SpecificationError(
             f"{attribute} enters in classes only, so utility has no slope in it: compare the "
@@ -144,9 +151,10 @@ def segments(data: ChoiceData, by: Sequence[str]) -> Iterator[tuple[str, npt.NDA
             yield ", ".join(named) or ALL, rows
 
 
-def _slopes(
+def slopes_of(
     data: ChoiceData, encoding: Encoding, attribute: str, of: Of
 ) -> Iterator[tuple[slice, Design, Block]]:
+    """Derivatives by an attribute, block after block: its rows, and what its columns mean."""
     design = Design(data, encoding, of=of, attribute=attribute)
     for rows in design.ranges():
         yield rows, design, design.block(rows)
@@ -168,115 +176,6 @@ def times_columns(block: Block, alternative: int, weights: Floats) -> Floats:
         if alternative in part.alternatives:
             out[part.columns] = part.x[:, part.alternatives.index(alternative)] @ weights
     return out
-
-
-# -- Willingness to pay ---------------------------------------------------------------------
-
-
-def willingness_to_pay(
-    beta: Floats,
-    encoding: Encoding,
-    data: ChoiceData,
-    attribute: str,
-    cost: str,
-    by: Sequence[str] | None,
-) -> list[Estimate]:
-    """(mean ∂V/∂attribute) / (mean ∂V/∂cost), by alternative and segment.
-
-    Both means run over the situations of the segment where the alternative is available. With
-    linear terms each is a coefficient (or a sum of some); otherwise an average marginal utility.
-    Where the cost of an alternative enters in a form that is not linear, situations in which it is
-    exactly zero are left out of both: nobody trades money there, and a logarithm is steepest there.
-    """
-    for_attribute, for_cost = attribute_terms(encoding, attribute), attribute_terms(encoding, cost)
-    out = []
-    for group, name in _wtp_groups(encoding, for_attribute, for_cost):
-        split = by
-        if split is None:
-            terms = [t for t in (*for_attribute, *for_cost) if set(group) & set(t.alternatives)]
-            split = list(dict.fromkeys(levels.name for t in terms for levels in t.by))
-        paid = _Paid(data, cost, for_cost)
-        top = _mean_slopes(data, encoding, attribute, group, split, paid)
-        bottom = _mean_slopes(data, encoding, cost, group, split, paid)
-        for segment, (a, n) in top.items():
-            b = bottom[segment][0]
-            over, under = float(a @ beta), float(b @ beta)
-            value = over / under if under else np.nan
-            gradient = (a - value * b) / under if under else np.full_like(a, np.nan)
-            out.append(Estimate(name, "", segment, n, value, gradient))
-    if not out:
-        if _wtp_groups(encoding, for_attribute, for_cost):
-            raise SpecificationError(
-                f"{cost} is zero wherever both {attribute} and it are in the model, and its form "
-                "is not linear: nobody trades money there."
-            )
-        raise SpecificationError(f"No alternative has both {attribute} and {cost} in the model.")
-    return out
-
-
-class _Paid:
-    """Which situations count: those with a cost, for alternatives where its form is not linear."""
-
-    def __init__(self, data: ChoiceData, cost: str, for_cost: list[TermColumns]) -> None:
-        self.data, self.cost = data, data.attributes[cost]
-        curved = [t for t in for_cost if t.term.how != Linear()]
-        self.curved = {j for t in curved for j in t.alternatives}
-
-    def where(self, alternative: int, rows: slice) -> npt.NDArray[np.bool_]:
-        """Shape (B,)."""
-        available = self.data.available[alternative, rows]
-        if alternative not in self.curved:
-            return np.asarray(available)
-        return np.asarray(available & (self.cost.of(alternative, rows) != 0))
-
-
-def _wtp_groups(
-    encoding: Encoding, for_attribute: list[TermColumns], for_cost: list[TermColumns]
-) -> list[tuple[list[int], str]]:
-    """Alternatives with the same terms for both share one willingness to pay."""
-    groups: dict[tuple[int, ...], list[int]] = {}
-    for j in range(len(encoding.alternatives)):
-        a = tuple(t.start for t in for_attribute if j in t.alternatives)
-        c = tuple(t.start for t in for_cost if j in t.alternatives)
-        if a and c:
-            groups.setdefault((*a, -1, *c), []).append(j)
-    names = encoding.alternatives
-    return [
-        (g, "*" if len(g) == len(names) else "+".join(names[j] for j in g)) for g in groups.values()
-    ]
-
-
-def _mean_slopes(
-    data: ChoiceData,
-    encoding: Encoding,
-    attribute: str,
-    group: list[int],
-    by: Sequence[str],
-    paid: _Paid,
-) -> dict[str, tuple[Floats, int]]:
-    """Segment -> mean of ∂V/∂attribute as weights on the coefficients, and how many rows."""
-    pieces = list(segments(data, by))
-    summed = {name: np.zeros(encoding.n_columns) for name, _ in pieces}
-    count, seen = dict.fromkeys(summed, 0.0), dict.fromkeys(summed, 0)
-    for rows, design, block in _slopes(data, encoding, attribute, "slope"):
-        counted = np.zeros(block.shape[1], dtype=bool)
-        for j in group:
-            use = paid.where(j, rows)
-            counted |= use
-            z = alternative_columns(block, j)[:, use]
-            if not np.isfinite(z).all():
-                raise SpecificationError(
-                    f"{attribute} of {encoding.alternatives[j]} is zero somewhere, where its "
-                    "transform has no finite slope."
-                )
-            weights = data.weights_of(rows)
-            for name, inside in pieces:
-                w = (weights * inside[rows])[use]
-                summed[name][design.order] += z @ w
-                count[name] += float(w.sum())
-        for name, inside in pieces:
-            seen[name] += int((inside[rows] & counted).sum())
-    return {name: (summed[name] / count[name], seen[name]) for name in summed if count[name] > 0}
 
 
 # -- Elasticities ---------------------------------------------------------------------------
@@ -301,7 +200,7 @@ def elasticities(
     pairs = [(i, j) for i in changed for j in range(len(encoding.alternatives)) if cross or i == j]
     sums = {(s, i, j): _Ratio(encoding.n_columns) for s, _ in pieces for i, j in pairs}
     plain = Design(data, encoding)
-    for rows, design, slopes in _slopes(data, encoding, attribute, "elasticity"):
+    for rows, design, slopes in slopes_of(data, encoding, attribute, "elasticity"):
         block = plain.block(rows)
         p = choice_probabilities(utilities(beta[plain.order], block), block.available).p
         mean = weighted_columns(p, block)

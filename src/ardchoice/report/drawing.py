@@ -311,9 +311,8 @@ def worth(found: Findings) -> Picture | None:
             axes.plot(row.estimate, y, "D" if whole else "o", color=colour, ms=6 if whole else 4.5)
             ticks.append(y)
             heads.append(whole)
-            labels.append(
-                _label("all" if name == "*" else str(name)) if whole else _label(str(row.segment))
-            )
+            which = ("all" if name == "*" else str(name)) if whole else str(row.segment)
+            labels.append(_label(": ".join(filter(None, (which, row.level)))))
             y -= 1
         y -= 0.5
     axes.set_yticks(ticks, labels, fontsize=8)
@@ -324,7 +323,8 @@ def worth(found: Findings) -> Picture | None:
     axes.set_xlim(low, high)
     if low < 0 < high:
         axes.axvline(0, color=GREY, lw=1)
-    axes.set_xlabel(_label(f"{found.worth.cost} per unit of {first}, with 95 % intervals", 70))
+    unit = "for" if part["level"].any() else "per unit of"
+    axes.set_xlabel(_label(f"{found.worth.cost} {unit} {first}, with 95 % intervals", 70))
     _lines(axes)
     return picture
 

@@ -10,7 +10,7 @@ from ardchoice.mnl import MnlResult
 from ardchoice.mnl.whatif import ALL
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.style import one_line
-from ardchoice.report.worth import worth
+from ardchoice.report.worth import named, worth
 from ardchoice.space import Specification
 from ardchoice.text import WIDTH, number, p_value, percent, table
 
@@ -139,20 +139,27 @@ def _worth(record: StudyRecord) -> list[str]:
     if found.frame is None:
         return []
     frame = found.frame[found.frame["segment"] == ALL]
+    what = map(named, frame["attribute"], frame["level"])
     rows = [
         [
-            one_line(attribute if alternative == "*" else f"{attribute} of {alternative}"),
+            one_line(name if alternative == "*" else f"{name} of {alternative}"),
             f"{n:,}",
             number(estimate, 3),
             f"{number(low, 3)} to {number(high, 3)}",
         ]
-        for attribute, alternative, n, estimate, low, high in zip(
-            *(frame[c] for c in ("attribute", "alternative", "n")),
+        for name, alternative, n, estimate, low, high in zip(
+            what,
+            *(frame[c] for c in ("alternative", "n")),
             *(frame[c].astype(float) for c in ("estimate", "low", "high")),
             strict=True,
         )
     ]
-    head = ["a unit of", "choices", f"in {one_line(str(found.cost), 20)}", "95% interval"]
+    head = [
+        "a unit of" if not frame["level"].any() else "what",
+        "choices",
+        f"in {one_line(str(found.cost), 20)}",
+        "95% interval",
+    ]
     text = table(rows[:MOST_WORTH], head)
     if len(rows) > MOST_WORTH:
         text += f"\n  and {len(rows) - MOST_WORTH} more"

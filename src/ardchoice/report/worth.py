@@ -10,6 +10,7 @@ import pandas as pd
 
 from ardchoice.errors import ArdchoiceError
 from ardchoice.mnl import MnlResult
+from ardchoice.mnl.money import levels_of
 from ardchoice.mnl.whatif import ALL
 from ardchoice.record import StudyRecord
 
@@ -38,8 +39,9 @@ class Worth:
     why
         A sentence.
     frame
-        attribute, alternative, segment, n, estimate, std_err, low, high; of every alternative first
-        everybody, then its segments. None without cost.
+        attribute, alternative, segment, level, n, estimate, std_err, low, high; of every
+        alternative first everybody, then its segments. `level` is empty for a unit of a number,
+        ``B, not A`` for a level against the reference. None without cost, or without anything else.
     refused
         Attribute -> why it has no willingness to pay.
     """
@@ -48,6 +50,11 @@ class Worth:
     why: str
     frame: pd.DataFrame | None
     refused: Mapping[str, str]
+
+
+def named(attribute: str, level: str) -> str:
+    """What is worth something: ``TT``, or ``brand: B, not A``."""
+    return f"{attribute}: {level}" if level else attribute
 
 
 def is_time(name: str) -> bool:
@@ -59,6 +66,13 @@ def sloped(result: MnlResult) -> list[str]:
     """Attributes of the model that utility has a slope in, in their order."""
     terms = [t for t in result.encoding.terms if not t.is_stepwise]
     return list(dict.fromkeys(t.term.what for t in terms if t.term.what is not None))
+
+
+def _stepwise(result: MnlResult) -> dict[str, str]:
+    """Attributes that enter in levels or classes only -> what these are set against."""
+    terms = [t for t in result.encoding.terms if t.is_stepwise and t.term.what is not None]
+    slopes = sloped(result)
+    return {str(t.term.what): levels_of(t)[1] for t in terms if t.term.what not in slopes}
 
 
 def cost_attribute(record: StudyRecord) -> tuple[str | None, str]:
@@ -81,14 +95,20 @@ def cost_attribute(record: StudyRecord) -> tuple[str | None, str]:
 
 
 def worth(record: StudyRecord) -> Worth:
-    """Willingness to pay for every other attribute, by alternative and segment; times first."""
+    """Willingness to pay for every other attribute, by alternative and segment.
+
+    Times first, then other numbers, then what has levels or classes.
+    """
     cost, why = cost_attribute(record)
     if cost is None:
         return Worth(None, why, None, {})
     frames, refused = [], {}
-    others = sorted(
-        (name for name in sloped(record.result) if name != cost), key=lambda n: not is_time(n)
-    )
+    references = _stepwise(record.result)
+    numbers = [name for name in sloped(record.result) if name != cost]
+    others = [*sorted(numbers, key=lambda n: not is_time(n)), *references]
+    if not others:
+        why = f"{cost} is the only attribute of the model, so there is nothing to be put in money."
+        return Worth(cost, why, None, {})
     for name in others:
         try:
             everybody = record.result.wtp(name, cost, by=[])
@@ -97,6 +117,10 @@ def worth(record: StudyRecord) -> Worth:
             refused[name] = str(error)
             continue
         parts = pd.concat([everybody, segments[segments["segment"] != ALL]])
+        if name in references:
+            parts["level"] = [f"{level}, not {references[name]}" for level in parts["level"]]
+        else:
+            parts.insert(list(parts.columns).index("n"), "level", "")
         order = {alternative: i for i, alternative in enumerate(everybody["alternative"])}
         frame = parts.sort_values("alternative", kind="stable", key=lambda s: s.map(order))
         frame.insert(0, "attribute", name)

@@ -7,7 +7,7 @@ import pandas as pd
 from ardchoice.mnl.whatif import ALL
 from ardchoice.report.document import FIGURES, Cell, Figure, Mark, Section, Table, Text
 from ardchoice.report.findings import Findings
-from ardchoice.report.worth import MOST_ELASTICITIES, is_time
+from ardchoice.report.worth import MOST_ELASTICITIES, is_time, named
 
 MOST_ROWS = 30
 
@@ -26,6 +26,9 @@ def willingness(found: Findings) -> Section:
     attributes = [] if worth.frame is None else list(dict.fromkeys(worth.frame["attribute"]))
     time = bool(attributes) and is_time(attributes[0])
     title = "Value of time and willingness to pay" if time else "Willingness to pay"
+    if worth.frame is None and not worth.refused:
+        return Section("worth", title, [Text(worth.why)])
+    levels = worth.frame is not None and (worth.frame["level"] != "").any()
     parts: list[Text | Figure | Table] = [
         Text(
             f"How much {worth.cost} a unit of another attribute is worth; {worth.cost} stands for "
@@ -36,12 +39,21 @@ def willingness(found: Findings) -> Section:
             "trades money there."
         )
     ]
+    if levels:
+        parts.append(
+            Text(
+                f"Of a level or class: how much more {worth.cost} one would bear to have it "
+                "instead of the reference, the one behind 'not'. Positive: one would pay for it; "
+                "negative: one would have to be paid."
+            )
+        )
     if worth.frame is not None:
         first = attributes[0]
         parts += [
             Figure(
                 "worth",
-                f"What a unit of {first} is worth in {worth.cost}. "
+                f"What {'a unit' if not worth.frame['level'].iloc[0] else 'each level'} of "
+                f"{first} is worth in {worth.cost}. "
                 "Diamonds: everybody; dots: segments.",
             ),
             _worth(worth.frame, worth.cost),
@@ -51,6 +63,7 @@ def willingness(found: Findings) -> Section:
 
 
 def _worth(frame: pd.DataFrame, cost: str) -> Table:
+    frame = frame.assign(attribute=[*map(named, frame["attribute"], frame["level"])])
     rows = _rows(
         frame, ["attribute", "alternative", "segment"], ["n", "estimate", "std_err", "low", "high"]
     )
