@@ -3,6 +3,11 @@
 from __future__ import annotations
 
 import logging
+import signal
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
+from functools import partial
 from typing import Any
 
 from ardchoice.errors import ArdchoiceError
@@ -31,7 +36,9 @@ def connect(address: str, *, timeout: float | None = None) -> Any:
         return local_cluster()
     dask = _distributed()
     try:
-        return dask.Client(address, timeout=timeout or CONNECTING, set_as_default=False)
+        return _started(
+            partial(dask.Client, address, timeout=timeout or CONNECTING, set_as_default=False)
+        )
     except (OSError, TimeoutError, ValueError) as error:
         raise ArdchoiceError(
             f"No Dask scheduler answers at {address!r}. Expected 'local', or an address such as "
@@ -59,14 +66,38 @@ def local_cluster(workers: int | None = None) -> Any:
         raise ArdchoiceError(f"At least one worker is needed, not {workers}.")
     dask = _distributed()
     # A worker that ends is survived or told of: what Dask logs meanwhile is no news to a user.
-    return dask.Client(
-        n_workers=workers,
-        threads_per_worker=1,
-        processes=True,
-        dashboard_address=":0",
-        silence_logs=logging.CRITICAL,
-        set_as_default=False,
+    return _started(
+        partial(
+            dask.Client,
+            n_workers=workers,
+            threads_per_worker=1,
+            processes=True,
+            dashboard_address=":0",
+            silence_logs=logging.CRITICAL,
+            set_as_default=False,
+            preload=[__name__],
+        )
     )
+
+
+def dask_setup(worker: object) -> None:
+    """Called by Dask in every worker that it starts for `local_cluster`.
+
+    Ctrl-C reaches all processes of a terminal; it is for the one that waits for results to hear.
+    """
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
+def _started(make: Callable[[], Any]) -> Any:
+    """A client that is whole or not there: one that Ctrl-C leaves half-made hangs at the end."""
+    with ThreadPoolExecutor(1) as pool:
+        coming = pool.submit(make)
+        try:
+            return coming.result()
+        except (KeyboardInterrupt, SystemExit):
+            with suppress(Exception):
+                coming.result().close()
+            raise
 
 
 def _distributed() -> Any:

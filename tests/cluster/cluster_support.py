@@ -31,7 +31,7 @@ def slowly(seconds: float, block: Block) -> float:
 NAMES = ["bus", "car", "rail", "walk"]
 
 
-def ragged_panel_table(n: int = 3000, seed: int = 0) -> pd.DataFrame:
+def ragged_panel(n: int = 3000, seed: int = 0) -> ChoiceData:
     """Four alternatives, some unavailable, weights, and persons whose rows stand far apart."""
     rng = np.random.default_rng(seed)
     table = pd.DataFrame({"person": rng.integers(0, n // 6, n), "weight": rng.uniform(0.5, 2, n)})
@@ -46,13 +46,8 @@ def ragged_panel_table(n: int = 3000, seed: int = 0) -> pd.DataFrame:
         level += np.where(table["age"] == j, 0.8, 0.0)
         value[name] = np.where(table[f"av_{name}"] == 1, level + rng.gumbel(size=n), -np.inf)
     table["choice"] = pd.DataFrame(value).idxmax(axis=1)
-    return table
-
-
-def ragged_panel(n: int = 3000, seed: int = 0) -> ChoiceData:
-    """The same as choices."""
     return ac.read_wide(
-        ragged_panel_table(n, seed),
+        table,
         alternatives=NAMES,
         choice="choice",
         attributes={"time": "time_{alt}", "cost": "cost_{alt}"},

@@ -57,8 +57,8 @@ def run(
     voice.as_json = as_json
     settings, base = read_settings(study), study.parent
     folder = base / settings.output.folder if out is None else out
-    again = ["run", study, *(["--out", out] if out else [])]
-    voice.resume = command_line(*again, *(["--dask", dask] if dask else []), "--resume")
+    again = ["run", study, *(["--out", out] if out else []), *(["--dask", dask] if dask else [])]
+    voice.resume = command_line(*again, "--resume")
     kind: Kind = "json" if as_json else "quiet" if quiet else "auto"
     with working(dask) as executor, listening(kind) as listener, telling_lines(study):
         made = run_study(
