@@ -10,6 +10,8 @@ from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
+import pandas as pd
+
 from ardchoice.ard import Newton, fit_ard
 from ardchoice.ard.fit import Solver
 from ardchoice.data import ChoiceData
@@ -23,6 +25,7 @@ from ardchoice.errors import (
 from ardchoice.export import export
 from ardchoice.keep import NOTHING, Keep
 from ardchoice.mnl import MnlResult, fit_mnl
+from ardchoice.mnl.predicting import predict_table
 from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
 from ardchoice.record import StudyRecord
 from ardchoice.report import evaluate, summarise_record, write_report
@@ -78,6 +81,26 @@ class Study(StudyRecord):
             compare=compare,
         )
         return replace(self, evaluation=found)
+
+    def predict(self, new: object = None) -> pd.DataFrame:
+        """Probabilities of new choice situations, read as the study's own were.
+
+        Parameters
+        ----------
+        new
+            A path or a data frame like the study's table; what was chosen, and columns that the
+            specification does not use, need not be in it. Or choices that were read already;
+            those of the estimation unless told.
+
+        Returns
+        -------
+        DataFrame
+            A row per situation in the order of the table, a column per alternative; NaN where one
+            cannot be predicted, with a warning that says why.
+        """
+        if new is None or isinstance(new, ChoiceData):
+            return self.result.predict(new)
+        return predict_table(self.result, self.data, new)
 
     def report(self, path: str | FilePath) -> FilePath:
         """Write the study as one HTML page that needs nothing else; returns where.

@@ -66,6 +66,24 @@ def test_a_table_without_what_the_model_needs_is_refused_by_name(
     assert "Did you mean 'Zeit_zug'" in said
 
 
+def test_rows_that_cannot_be_predicted_keep_their_place_and_are_told(
+    wide: tuple[Path, ac.Study],
+) -> None:
+    folder, study = wide
+    table = pd.read_csv(folder / "wege.csv", sep=";", decimal=",", encoding="latin-1")[:6]
+    table["Zeit_Auto"] = table["Zeit_Auto"].astype(object)
+    table.loc[1, "Zeit_Auto"] = None
+    table.loc[4, "Zeit_Auto"] = "?"
+    table.to_csv(folder / "new.csv", index=False)
+    said = command("predict", folder / "study", folder / "new.csv")
+    read = pd.read_csv(io.StringIO(said.stdout), index_col="row")
+    assert read.index.tolist() == [0, 1, 2, 3, 4, 5]
+    assert read.isna().all(axis=1).tolist() == [False, True, False, False, True, False]
+    assert np.allclose(read.drop([1, 4]), study.result.predict()[:6].drop([1, 4]))
+    assert "2 rows (1, 4) cannot be predicted" in said.stderr
+    assert "drop_invalid" not in said.stderr
+
+
 def test_long_tables_are_told_by_their_situations(tmp_path: Path) -> None:
     data = ac.read_long(
         MODES,

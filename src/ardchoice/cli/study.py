@@ -7,11 +7,11 @@ import io
 from pathlib import Path
 
 import click
+import numpy as np
 import pandas as pd
 
 import ardchoice as ac
 from ardchoice.cli.places import STDOUT, force_option, must_be_free, new_file, write_or_print
-from ardchoice.data.again import read_again
 from ardchoice.errors import ArdchoiceError
 from ardchoice.export import FILE_NAMES, PACKAGES
 from ardchoice.export.readable import write_latex, write_text
@@ -36,7 +36,8 @@ def predict(study: Path, table: Path, out: Path, force: bool) -> None:
     """Probabilities of the choice situations in TABLE, by a saved STUDY.
 
     STUDY is the folder that `ardchoice run` wrote. TABLE has the columns that the study's own table
-    has, as far as its model uses them; what was chosen need not be in it.
+    has, as far as its model uses them; what was chosen need not be in it. Every row comes out, with
+    empty cells and a note where it cannot be predicted.
 
     \b
     Examples:
@@ -52,13 +53,11 @@ def predict(study: Path, table: Path, out: Path, force: bool) -> None:
 
 def probabilities(study: ac.Study, table: Path) -> str:
     """As CSV: the id of the situation, or the number of its row, and a column per alternative."""
-    terms = study.specification.terms
-    used = {t.what for t in terms if t.what} | {name for t in terms for name in t.by}
-    new = read_again(table, study.data, only=used)
+    found = study.predict(table)
     source = study.data.source
     ids = source.situation if source is not None and source.situation else "row"
     ids = ids if isinstance(ids, str) else " / ".join(ids)
-    return _csv(ids, new.situation.tolist(), study.result.predict(new))
+    return _csv(ids, found.index.tolist(), found)
 
 
 def _csv(ids: str, first: list[object], frame: pd.DataFrame) -> str:
@@ -67,7 +66,7 @@ def _csv(ids: str, first: list[object], frame: pd.DataFrame) -> str:
     lines.writerow([inert(str(name)) for name in (ids, *frame.columns)])
     for which, row in zip(first, frame.to_numpy(), strict=True):
         shown = inert(which) if isinstance(which, str) else which
-        lines.writerow([shown, *(f"{p:.{DIGITS}g}" for p in row)])
+        lines.writerow([shown, *("" if np.isnan(p) else f"{p:.{DIGITS}g}" for p in row)])
     return buffer.getvalue()
 
 

@@ -359,6 +359,7 @@ def must_be_choice_data(data: object) -> None:
     if not isinstance(data, ChoiceData):
         raise ArdchoiceError(
             f"Expected choices, got {type(data).__name__}. Read the table first: "
-            "data = ac.read_wide(table, ...) or ac.read_long(table, ...); new data to predict with "
-            "like=data and choice=None."
+            "data = ac.read_wide(table, ...) or ac.read_long(table, ...). New situations to be "
+            "predicted: study.predict(table) reads them as the study's own; or with like=data and "
+            "choice=None."
         )
