@@ -140,7 +140,11 @@ def test_intervals_of_shares_are_wilsons_and_widen_with_clusters() -> None:
     low, high = interval(0.3, hit, np.ones(100), np.arange(100) // 10)
     assert low < alone[0]
     assert high > alone[1]
-    assert interval(0.0, np.zeros(50, bool), np.ones(50), np.arange(50))[0] == 0.0
+    never = np.zeros(50, bool)
+    assert interval(0.0, never, np.ones(50), np.arange(50))[0] == 0.0
+    # Ten persons who never did it say no more than ten answers, however often they were asked.
+    ten = interval(0.0, never[:10], np.ones(10), np.arange(10))
+    assert interval(0.0, never, np.ones(50), np.arange(50) // 5) == pytest.approx(ten)
 
 
 def test_calibration_of_certain_predictions_is_exact() -> None:

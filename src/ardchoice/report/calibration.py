@@ -95,13 +95,18 @@ def interval(
     share: float, hit: npt.NDArray[np.bool_], weights: Floats, person: Ints
 ) -> tuple[float, float]:
     """Wilson's interval of a share, with as many answers as the persons' sums are worth."""
-    off = weights * (hit - share)
-    by_person = np.bincount(np.unique(person, return_inverse=True)[1], off)
-    variance = float(by_person @ by_person) / float(weights.sum()) ** 2
+    who = np.unique(person, return_inverse=True)[1]
+    by_person = np.bincount(who, weights * (hit - share))
+    squared = float(weights.sum()) ** 2
+    variance = float(by_person @ by_person) / squared
     plain = share * (1 - share)
-    n = float(weights.sum()) ** 2 / float(weights @ weights)
     if variance > TINY and plain > TINY:
-        n = min(n, plain / variance)
+        n = min(squared / float(weights @ weights), plain / variance)
+    else:
+        # Always or never: how alike the answers of a person are cannot be seen, so that each
+        # person counts as one answer.
+        weight = np.bincount(who, weights)
+        n = squared / float(weight @ weight)
     z = float(stats.norm.ppf(0.5 + LEVEL / 2))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(plain / n + z**2 / (4 * n**2))
