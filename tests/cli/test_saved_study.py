@@ -61,3 +61,22 @@ def test_a_study_that_was_tampered_with_is_refused(folder: Path, tmp_path: Path)
     place.mkdir()
     (place / "study.json").write_text(index.replace("Zeit", "Zoit"), encoding="utf-8")
     assert "study.json" in command("report", place, "--out", tmp_path / "r.html", code=3).stderr
+
+
+def test_a_report_is_no_file_called_dash(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert "a file" in command("report", folder / "study", "--out", "-", code=2).stderr
+    assert not list(tmp_path.iterdir())
+
+
+def test_what_stands_beside_a_script_is_not_overwritten_unawares(
+    folder: Path, tmp_path: Path
+) -> None:
+    mine = tmp_path / "trips_choices.csv"
+    mine.write_text("mine")
+    told = command("export", folder / "study", "biogeme", "--out", tmp_path / "trips.py", code=3)
+    assert "trips_choices.csv" in told.stderr
+    assert mine.read_text() == "mine"
+    command("export", folder / "study", "text", "--out", tmp_path / "trips.txt")

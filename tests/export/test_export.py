@@ -60,6 +60,19 @@ def test_the_header_says_what_to_expect_and_how_to_run_it(tmp_path: Path) -> Non
         assert "B_LOG_TIME_BUS_SEX_F" in text
 
 
+def test_the_table_that_was_read_is_never_written_over(tmp_path: Path) -> None:
+    mine = tmp_path / "trips_choices.csv"
+    trips().to_csv(mine, index=False)
+    result = ac.fit_mnl(wide(mine), "bus: ASC + time")
+    trips(seed=2).to_csv(mine, index=False)  # so that the script would need a table of its own
+    before = mine.read_bytes()
+    with pytest.raises(ac.ArdchoiceError, match="your own table"):
+        ac.export(result, "biogeme", tmp_path / "trips.py")
+    assert mine.read_bytes() == before
+    ac.export(result, "biogeme", tmp_path / "model.py")
+    assert (tmp_path / "model_choices.csv").exists()
+
+
 def test_an_unknown_package_is_answered_with_the_known_ones(
     result: ac.MnlResult, tmp_path: Path
 ) -> None:

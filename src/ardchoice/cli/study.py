@@ -14,7 +14,9 @@ import ardchoice as ac
 from ardchoice.cli.places import STDOUT, force_option, must_be_free, new_file, write_or_print
 from ardchoice.errors import ArdchoiceError
 from ardchoice.export import FILE_NAMES, PACKAGES
+from ardchoice.export.origin import companions
 from ardchoice.export.readable import write_latex, write_text
+from ardchoice.export.scripts import SCRIPTS
 from ardchoice.progress import Telling, listening
 from ardchoice.report.tables import inert
 
@@ -89,7 +91,8 @@ def export(study: Path, package: str, out: Path | None, force: bool) -> None:
     """  # noqa: D301 - click reads the backspace
     out = Path(FILE_NAMES[package]) if out is None else out
     if str(out) != STDOUT:
-        must_be_free(out, force)
+        for path in (out, *companions(out)) if package in SCRIPTS else (out,):
+            must_be_free(path, force)
         click.echo(ac.load(study).export(package, out))
         return
     if package not in READABLE:
@@ -109,6 +112,8 @@ def report(study: Path, out: Path, force: bool) -> None:
       ardchoice report results
       ardchoice report results --out talk.html
     """  # noqa: D301 - click reads the backspace
+    if str(out) == STDOUT:
+        raise click.UsageError("A report is written to a file.")
     must_be_free(out, force)
     with listening("auto") as listener:
         Telling("report", listener)(0, 0, str(out))

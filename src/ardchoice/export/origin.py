@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -67,6 +67,30 @@ class Used:
     covariates: tuple[str, ...]
 
 
+class Companions(NamedTuple):
+    """Files that may be written beside a script."""
+
+    choices: Path
+    rows: Path
+
+
+def companions(script: Path) -> Companions:
+    """Where they would be."""
+    return Companions(*(script.with_name(f"{script.stem}_{n}.csv") for n in ("choices", "rows")))
+
+
+def _written(file: Path, text: str, source: Source | None) -> str:
+    """The name of a file once it is written; never in place of the table that was read."""
+    table = None if source is None or source.path is None else Path(source.path)
+    if table is not None and table.exists() and file.exists() and file.samefile(table):
+        raise ArdchoiceError(
+            f"The script would need '{file}' for the choices that it reads, and that is your own "
+            "table. Give the script another name."
+        )
+    write(file, text)
+    return file.name
+
+
 def used_by(encoding: Encoding) -> Used:
     """What the terms of a model use, in the order of the terms."""
     terms = [t.term for t in encoding.terms]
@@ -87,9 +111,8 @@ def find_origin(data: ChoiceData, encoding: Encoding, script: Path) -> Origin:
         return _beside(data, used, script, str(error))
     left_out, rows_file = np.setdiff1d(np.arange(total), kept), None
     if len(left_out) > MOST_LISTED:
-        rows_file = f"{script.stem}_rows.csv"
         lines = ["row", *map(str, np.sort(kept).tolist())]
-        write(script.with_name(rows_file), "\n".join(lines) + "\n")
+        rows_file = _written(companions(script).rows, "\n".join(lines) + "\n", source)
         left_out = left_out[:0]
     return Origin(
         source=source,
@@ -241,10 +264,9 @@ def _beside(data: ChoiceData, used: Used, script: Path, why: str) -> Origin:
     for variable in _variables(data, used):
         if variable.levels is not None:
             recodings[variable.name] = _codes(variable)
-    file = f"{script.stem}_choices.csv"
     text = StringIO()
     pd.DataFrame(table).to_csv(text, index=False, lineterminator="\n")
-    write(script.with_name(file), text.getvalue())
+    file = _written(companions(script).choices, text.getvalue(), data.source)
     source = Source(
         layout="wide",
         path=file,
