@@ -8,7 +8,7 @@ import click
 import pandas as pd
 
 import ardchoice as ac
-from ardchoice.cli.places import command_line, must_be_free, new_file, new_folder
+from ardchoice.cli.places import command_line, new_file, new_folder, write_or_print
 from ardchoice.cli.run import end_of
 from ardchoice.cli.voice import Voice, say
 from ardchoice.errors import ArdchoiceError
@@ -91,9 +91,7 @@ def demo(voice: Voice, out: Path, raw: Path | None, force: bool) -> None:
       ardchoice demo --raw swissmetro.csv
     """  # noqa: D301 - click reads the backspace
     if raw is not None:
-        must_be_free(raw, force)
-        write(raw, ac.datasets.swissmetro().to_csv(index=False))
-        click.echo(raw)
+        write_or_print(raw, ac.datasets.swissmetro().to_csv(index=False), force)
         return
     settings = SETTINGS % ac.datasets.swissmetro_specification("R6")
     must_be_ours(out, settings, force)

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ardchoice.cli.places import command_line
 from ardchoice.cli.voice import Voice
 from ardchoice.progress.views import duration
 from ardchoice.reproduce import reproduce as run_reproduction
@@ -35,7 +36,10 @@ def reproduce(
       ardchoice reproduce --quick
       ardchoice reproduce --out paper --only real --only ours
     """  # noqa: D301 - click reads the backspace
-    voice.resume = " ".join(["ardchoice reproduce", "--out", str(out)])
+    again = [word for item in only for word in ("--only", item)]
+    again += ["--quick"] if quick else []
+    again += [] if workers is None else ["--workers", str(workers)]
+    voice.resume = command_line("reproduce", "--out", out, *again)
 
     def tell(step: JobsStep) -> None:
         left = f"about {duration(step.seconds_left)} left"

@@ -103,7 +103,8 @@ def _ask(table: Path, role: str, finding: Finding, answers: dict[str, str]) -> s
     also = f" Could also be: {', '.join(finding.instead)}." if finding.instead else ""
     click.echo(f"\n{inert(why + also)}", err=True)
     while True:
-        said = click.prompt(role, default=finding.value or NONE, err=True)
+        guess = finding.value or NONE
+        said = click.prompt(f"{role} [{inert(guess)}]", guess, show_default=False, err=True)
         answer = "" if said == NONE else str(said)
         try:
             guess_findings(table, {**answers, role: answer})
