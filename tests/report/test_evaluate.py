@@ -8,7 +8,7 @@ import ardchoice as ac
 from ardchoice.record import Evaluation
 from ardchoice.report import evaluate
 from ardchoice.report.calibration import EVERY, calibration, interval
-from selection.selection_support import made, usual
+from selection.selection_support import made, table, usual
 from tests_support import many_alternatives, small_data
 
 CLOSE = 0.02
@@ -82,6 +82,31 @@ def test_the_search_can_be_repeated_in_every_fold(study: ac.Study) -> None:
     assert found.searched
     assert found.comparisons is not None
     assert found.comparisons["held_out"][0] == pytest.approx(expected.loglik, abs=CLOSE)
+
+
+def test_a_search_that_some_persons_are_needed_for_costs_no_evaluation() -> None:
+    table_of = table(240, 1, usual)
+    table_of["PICK"] = table_of["PICK"].replace("C", "A")
+    table_of.loc[table_of["ID"] == table_of["ID"].iloc[0], "PICK"] = "C"
+    data = ac.read_wide(
+        table_of,
+        alternatives=["A", "B", "C"],
+        choice="PICK",
+        attributes={"TT": "{alt}_TT", "CO": "{alt}_CO"},
+        person="ID",
+    )
+    study = ac.specify(data, ac.SearchSpace(data))
+    # Without the one person who took C nothing can be said of it, in that fold or in some half.
+    with pytest.warns(ac.ArdchoiceWarning) as told:
+        found = evaluate(study, folds=2, search_in_folds=True, stability_pairs=1)
+    said = " ".join(str(warning.message) for warning in told)
+    assert "only the estimation" in said
+    assert "Stability is left out" in said
+    assert (found.searched, found.stability) == (False, None)
+    plain = evaluate(study, folds=2)
+    assert found.comparisons is not None
+    assert plain.comparisons is not None
+    pd.testing.assert_frame_equal(found.comparisons, plain.comparisons)
 
 
 def test_without_folds_there_are_no_held_out_figures(study: ac.Study) -> None:

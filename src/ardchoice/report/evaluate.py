@@ -15,7 +15,7 @@ from ardchoice.ard import fit_ard
 from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding
 from ardchoice.design.encoding import learn_encoding
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, SpecificationError
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError, SpecificationError
 from ardchoice.keep import NOTHING, Keep
 from ardchoice.logit import one_thread
 from ardchoice.mnl import MnlResult, fit_mnl
@@ -78,20 +78,28 @@ def evaluate(
     Telling("evaluate", listener)(0, 0, "path")
     path = keep.stage("path", partial(_path, record, folds))
     models = _models(record, compare or {})
-    parts: list[_Fold] = []
+    parts, searched = _left_out(record, models, folds, search_in_folds, listener, keep)
+    stable = _stability(record, stability_pairs, listener, keep) if stability_pairs else None
+    return Evaluation(
+        path=path,
+        comparisons=_comparisons(data, models, parts),
+        calibration=_calibration(data, parts),
+        stability=stable,
+        folds=folds,
+        searched=bool(folds and searched),
+    )
+
+
+def _stability(
+    record: StudyRecord, pairs: int, listener: Listener | None, keep: Keep
+) -> pd.DataFrame | None:
+    """As `ac.stability` gives it; None, and a warning, where some half cannot be searched."""
     tell = Telling("evaluate", listener)
-    for rest, left_out in data.folds(folds, seed=record.seed) if folds else ():
-        tell(len(parts), folds, f"fold {len(parts) + 1} of {folds}")
-        predict = partial(_fold, record, models, rest, left_out, search_in_folds)
-        parts.append(_Fold(left_out, *keep.stage(f"fold-{len(parts)}", predict)))
-        tell(len(parts), folds, f"fold {len(parts)} of {folds}")
-    stable = None
-    if stability_pairs:
-        tell = Telling("evaluate", listener)
-        stable = stability(
+    try:
+        return stability(
             record.data,
             record.space,
-            pairs=stability_pairs,
+            pairs=pairs,
             rule=record.rule,
             structure=record.structure,
             solver=record.fit.solver,
@@ -99,14 +107,16 @@ def evaluate(
             progress=lambda i, n: tell(i, n, f"stability: half {i} of {n}"),
             keep=keep,
         )
-    return Evaluation(
-        path=path,
-        comparisons=_comparisons(data, models, parts),
-        calibration=_calibration(data, parts),
-        stability=stable,
-        folds=folds,
-        searched=bool(folds and search_in_folds),
-    )
+    except FileError:
+        raise
+    except ArdchoiceError as error:
+        _warn(f"Stability is left out: the selection cannot be repeated on some half: {error}")
+        return None
+
+
+def _warn(message: str) -> None:
+    # What was found stands; what cannot be worked out besides is no reason to lose it.
+    warnings.warn(message, ArdchoiceWarning, stacklevel=4)
 
 
 def _possible(data: ChoiceData, folds: int) -> int:
@@ -227,6 +237,49 @@ class _Fold:
     weight: float
 
 
+class _NoSearchError(Exception):
+    """The selection cannot be repeated without some persons; the message says why."""
+
+
+def _left_out(
+    record: StudyRecord,
+    models: list[_Model],
+    folds: int,
+    search_in_folds: bool,
+    listener: Listener | None,
+    keep: Keep,
+) -> tuple[list[_Fold], bool]:
+    """Every fold, and whether the selection was repeated: in all of them or in none."""
+    if search_in_folds:
+        try:
+            return _folds(record, models, folds, True, listener, keep), True
+        except _NoSearchError as error:
+            _warn(
+                "The selection cannot be repeated in every fold, so that only the estimation is: "
+                f"{error}"
+            )
+    return _folds(record, models, folds, False, listener, keep), False
+
+
+def _folds(
+    record: StudyRecord,
+    models: list[_Model],
+    folds: int,
+    search: bool,
+    listener: Listener | None,
+    keep: Keep,
+) -> list[_Fold]:
+    parts: list[_Fold] = []
+    tell = Telling("evaluate", listener)
+    kept = "searched" if search else "fold"
+    for rest, left_out in record.result.data.folds(folds, seed=record.seed) if folds else ():
+        tell(len(parts), folds, f"fold {len(parts) + 1} of {folds}")
+        predict = partial(_fold, record, models, rest, left_out, search)
+        parts.append(_Fold(left_out, *keep.stage(f"{kept}-{len(parts)}", predict)))
+        tell(len(parts), folds, f"fold {len(parts)} of {folds}")
+    return parts
+
+
 def _fold(
     record: StudyRecord,
     models: list[_Model],
@@ -239,14 +292,22 @@ def _fold(
     for m, model in enumerate(models):
         specification = model.specification
         if m == 0 and search_in_folds:
-            fit = fit_ard(rest, record.space, solver=record.fit.solver, prior=record.fit.prior)
-            specification = select(fit, record.rule, structure=record.structure)
+            specification = _searched(record, rest)
         p, loglik = _predicted(rest, left_out, specification, record.data)
         hit = p.argmax(axis=0) == left_out.chosen()
         logliks.append(loglik)
         right.append(float(left_out.weights @ hit))
         shown += [p] if m == 0 else []
     return shown[0], logliks, right, float(left_out.weights.sum())
+
+
+def _searched(record: StudyRecord, rest: ChoiceData) -> Specification:
+    """What would have been found without the persons left out."""
+    try:
+        fit = fit_ard(rest, record.space, solver=record.fit.solver, prior=record.fit.prior)
+        return select(fit, record.rule, structure=record.structure)
+    except ArdchoiceError as error:
+        raise _NoSearchError(str(error)) from error
 
 
 def _predicted(
