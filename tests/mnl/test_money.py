@@ -1,5 +1,7 @@
 """What levels and classes are worth, against ratios of coefficients taken by hand."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -31,7 +33,7 @@ def table() -> pd.DataFrame:
     return pd.DataFrame(columns)
 
 
-def read(table: pd.DataFrame) -> ac.ChoiceData:
+def read(table: pd.DataFrame, **options: Any) -> ac.ChoiceData:
     return ac.read_wide(
         table,
         alternatives=[1, 2],
@@ -42,6 +44,7 @@ def read(table: pd.DataFrame) -> ac.ChoiceData:
         },
         covariates={"sex": ac.Categorical(reference="m")},
         person="ID",
+        **options,
     )
 
 
@@ -101,3 +104,23 @@ def test_classes_are_worth_something_as_levels_are(table: pd.DataFrame) -> None:
     assert found["level"].tolist() == ["1", "2"]
     expected = by_hand(result, ["*: quantiles(speed, 3) [2]"], "*: price")
     assert found["estimate"][1] == pytest.approx(expected[0], rel=1e-9)
+
+
+def test_an_infinite_level_spoils_the_errors_of_what_depends_on_it_only(
+    table: pd.DataFrame,
+) -> None:
+    # Nobody chooses Z: as well might it not have been on offer.
+    z = table["brand2"].where(table.index % 10 != 0, "Z")
+    hated = table.assign(brand2=z, pick=table["pick"].where(z != "Z", 1), on2=(z != "Z") * 1)
+    result = ac.fit_mnl(read(hated), "*: brand + price\n2: ASC", separation="allow")
+    assert result.is_infinite.sum() == 1
+    with pytest.warns(ac.ArdchoiceWarning, match="Only one alternative"):
+        without = read(hated, availability={"2": "on2"})
+    gone = ac.fit_mnl(without, "*: brand + price\n2: ASC")
+    for cross in (False, True):
+        ours, theirs = (r.elasticities("price", cross=cross) for r in (result, gone))
+        assert ours["std_err"].notna().all()
+        np.testing.assert_allclose(ours["estimate"], theirs["estimate"], rtol=1e-5)
+        np.testing.assert_allclose(ours["std_err"], theirs["std_err"], rtol=1e-4)
+    worth = result.wtp("brand", "price").set_index("level")["std_err"]
+    assert worth.isna().to_dict() == {"B": False, "C": False, "Z": True}

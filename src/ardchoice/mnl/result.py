@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import Literal
 
 import numpy as np
+import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
@@ -24,6 +25,10 @@ from ardchoice.space import Specification
 Covariance = Literal["classical", "robust", "cluster"]
 MOST_CROSS = 10
 """Up to this many alternatives, cross elasticities are given unless told otherwise."""
+
+
+SPOILS = 0.01
+"""Of a standard error: what may move with an estimate that runs to infinity and still have one."""
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,11 @@ class MnlResult:
     def default_cov(self) -> Covariance:
         """Clustered by person when there are persons, robust otherwise."""
         return "cluster" if "cluster" in self.covariances else "robust"
+
+    @property
+    def is_infinite(self) -> npt.NDArray[np.bool_]:
+        """Which estimates run to infinity, so that they have no standard error; shape (D,)."""
+        return np.isnan(np.diag(self.covariances["classical"]))
 
     def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
         """Covariance of the estimates, with names; (D, D)."""
@@ -323,14 +333,20 @@ class MnlResult:
     def _derived(
         self, found: list[whatif.Estimate], keys: list[str], cov: Covariance | None, level: float
     ) -> pd.DataFrame:
-        """Delta method: the standard error of f(β) is √(∇f' Cov ∇f)."""
+        """Delta method: the standard error of f(β) is √(∇f' Cov ∇f), over finite coefficients.
+
+        A coefficient that runs to infinity has no variance. It spoils the error only of what moves
+        with it by more than `SPOILS` of that error: where it runs to, probabilities are 0 or 1, and
+        what is summed over them hardly does.
+        """
         matrix = self._covariance(cov)
         gradients = np.stack([e.gradient for e in found])
-        # A coefficient without a variance spoils only what depends on it.
-        unknown = np.isnan(np.diag(matrix))
+        unknown = self.is_infinite
         known = np.where(np.isnan(matrix), 0.0, matrix)
         variance = np.einsum("ij,jk,ik->i", gradients, known, gradients)
-        variance[(gradients[:, unknown] != 0).any(axis=1)] = np.nan
+        moves = np.abs(gradients * self.coefficients)[:, unknown]
+        tolerated = SPOILS * np.sqrt(np.maximum(variance, 0.0))
+        variance[(moves > tolerated[:, None]).any(axis=1)] = np.nan
         values = np.array([e.value for e in found])
         frame = estimates_frame(values, np.sqrt(np.maximum(variance, 0.0)), level)
         for position, key in enumerate(keys):

@@ -28,10 +28,20 @@ def _head(result: MnlResult) -> str:
         if result.converged
         else f"DID NOT CONVERGE: {number(result.decrement)} of log-likelihood still to be gained"
     )
+    infinite = int(result.is_infinite.sum())
+    if infinite:
+        verdict += f",\napart from {infinity(infinite)}"
     return (
         f"Multinomial logit, {result.n_parameters} parameters\n"
         f"{result.n_situations:,} choice situations{persons}; {verdict}"
     )
+
+
+def infinity(count: int) -> str:
+    """How many run to infinity."""
+    if count == 1:
+        return "1 coefficient that runs to infinity"
+    return f"{count} coefficients that run to infinity"
 
 
 def _fit(result: MnlResult) -> str:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ardchoice.mnl import MnlResult
+from ardchoice.mnl.summary import infinity
 from ardchoice.record import StudyRecord
 from ardchoice.report.document import Note
 from ardchoice.selection.signs import SignRules, WrongSign
@@ -77,23 +79,26 @@ def convergence(record: StudyRecord) -> list[Note]:
         if fit.converged
         else Note("bad", "Relevance did not converge", f"{why}{moving}")
     )
+    return [relevance, _estimation(result)]
+
+
+def _estimation(result: MnlResult) -> Note:
     left = "nothing" if result.decrement < NOTHING else f"at most {number(result.decrement, 2)}"
-    estimation = (
-        Note(
-            "good",
-            "Estimation converged",
-            f"{result.iterations} Newton steps, after which {left} of log-likelihood is left to be "
-            "gained.",
-        )
-        if result.converged
-        else Note(
-            "bad",
-            "Estimation did not converge",
+    if not result.converged:
+        text = (
             f"{number(result.decrement)} of log-likelihood is still to be gained: do not use these "
-            "estimates.",
+            "estimates."
         )
-    )
-    return [relevance, estimation]
+        return Note("bad", "Estimation did not converge", text)
+    steps = f"{result.iterations} Newton steps, after which {left} of log-likelihood is left to be"
+    infinite = int(result.is_infinite.sum())
+    if infinite:
+        text = (
+            f"{steps} gained by the others. Of what runs to infinity only the sign means anything; "
+            "it has no standard error."
+        )
+        return Note("look", f"Estimated, apart from {infinity(infinite)}", text)
+    return Note("good", "Estimation converged", f"{steps} gained.")
 
 
 def sanity(record: StudyRecord) -> list[Note]:
@@ -177,15 +182,8 @@ def _twins(record: StudyRecord) -> list[Note]:
 def _weak(record: StudyRecord) -> list[Note]:
     result = record.result
     z = np.abs(result.to_frame()["z"].to_numpy())
-    unknown = int(np.isnan(z).sum())
     weak = int((z < WEAK).sum())
     notes = []
-    if unknown:
-        text = (
-            f"{unknown} of {result.n_parameters} coefficients have no standard error: their "
-            "estimates run to infinity, and only their sign means anything."
-        )
-        notes.append(Note("bad", "Estimates without bounds", text))
     if weak:
         text = (
             f"{weak} of {result.n_parameters} coefficients are within two standard errors of zero. "

@@ -134,8 +134,8 @@ def _sure(found: Findings) -> list[Note]:
 
 def _converged(found: Findings) -> list[Note]:
     both = convergence(found.record)
-    if any(note.verdict == "bad" for note in both):
-        return [note for note in both if note.verdict == "bad"]
+    if any(note.verdict != "good" for note in both):
+        return [note for note in both if note.verdict != "good"]
     fit, result = found.record.fit, found.record.result
     text = f"Relevance in {fit.passes:.0f} passes, estimation in {result.iterations} Newton steps."
     return [Note("good", "Converged", text)]
