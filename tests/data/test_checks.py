@@ -1,5 +1,8 @@
 """Every problem of a table: that it is found, and that its message lets a modeller mend it."""
 
+import warnings
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -7,14 +10,18 @@ from data_support import (
     ALTERNATIVES,
     assert_same,
     changed,
+    long_table,
+    read_rows,
     read_table,
     says,
     the_error,
+    the_refusal,
     the_warning,
     wide_table,
 )
 
 import ardchoice as ac
+from ardchoice.data.again import read_again
 from ardchoice.data.checks import sentinels
 from ardchoice.data.tally import count_numbers
 
@@ -150,12 +157,12 @@ def test_a_constant_attribute() -> None:
 def test_a_suspicious_sentinel(code: int) -> None:
     problem = the_warning("sentinel", lambda: read_table(changed("CAR_TT", [2, 6], code)))
     says(problem, "TT of CAR", "'CAR_TT'", f"the value {code} in 2 rows (2, 6)", "'missing'")
-    says(problem, "make it missing")
+    says(problem, f"missing_values = [{code}]")
 
 
 def test_a_suspicious_sentinel_in_a_covariate() -> None:
     problem = the_warning("sentinel", lambda: read_table(changed("INCOME", [2], -99.0)))
-    says(problem, "INCOME (column 'INCOME')", "the value -99 in 1 row (2)", "make it missing")
+    says(problem, "INCOME (column 'INCOME')", "the value -99 in 1 row (2)", "[-99]")
 
 
 @pytest.mark.parametrize(
@@ -358,3 +365,54 @@ def test_warnings_point_at_the_line_that_reads() -> None:
 
 def test_good_data_give_no_warning_at_all() -> None:
     assert read_table().warnings == ()
+
+
+# -- Values that stand for missing ones ----------------------------------------------------------
+
+
+def coded() -> pd.DataFrame:
+    """A code for missing in numbers, in codes, in text, and where it is none: the id."""
+    table = changed("CAR_TT", [2], 99999.0)
+    table = changed("CLASS", [3], -99, table)
+    table = changed("CITY", [4], "-99", table)
+    return changed("ID", [6, 7], -99, table)
+
+
+ROLES = {
+    "CLASS": ac.Categorical(missing="unknown"),
+    "CITY": ac.Categorical(missing="unknown"),
+}
+
+
+@pytest.mark.parametrize("stream", [False, True])
+def test_values_that_stand_for_missing_ones_are_missing(stream: bool, tmp_path: Path) -> None:
+    coded().to_csv(tmp_path / "coded.csv", index=False)
+    how = {"covariates": ROLES, "drop_invalid": True, "stream": stream}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ac.ArdchoiceWarning)
+        data = read_table(tmp_path / "coded.csv", missing_values=[99999, -99], **how)
+        blank = coded().replace({"CAR_TT": {99999: np.nan}, "CLASS": {-99: np.nan}})
+        blank["CITY"] = blank["CITY"].replace({"-99": None})
+        expected = read_table(blank, covariates=ROLES, drop_invalid=True)
+    assert data.situation.tolist() == [0, 1, 3, 4, 5, 6, 7]
+    assert_same(data, expected)
+    assert data.covariates["CLASS"].levels == ("unknown", "1", "2")
+    assert data.source is not None
+    assert data.source.missing_values == ("99999", "-99")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ac.ArdchoiceWarning)
+        again = read_again(coded().drop(columns="CHOICE"), data)
+    assert again.covariates["CLASS"].values.tolist() == data.covariates["CLASS"].values.tolist()
+
+
+def test_a_long_table_may_have_values_that_stand_for_missing_ones() -> None:
+    table = long_table()
+    table.loc[table["SITUATION"] == "s3", "CLASS"] = -99
+    data = read_rows(table, covariates=ROLES, missing_values=[-99])
+    assert data.covariates["CLASS"].levels[data.covariates["CLASS"].values[3]] == "unknown"  # type: ignore[index]
+
+
+def test_the_warning_of_a_sentinel_names_the_remedy() -> None:
+    problem = the_warning("sentinel", lambda: read_table(changed("CAR_TT", [2, 6], 99999)))
+    says(problem, "missing_values = [99999]")
+    says(the_refusal(lambda: read_table(missing_values=99)), "a list of values")

@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.errors import Problem
 from ardchoice.report import drawing
 from ardchoice.report.checks import convergence, sanity, sign_checks
 from ardchoice.report.document import Note
@@ -50,6 +51,16 @@ def test_a_wrong_sign_is_found_in_its_segment() -> None:
     assert checks["A", "TT"].segments == 2
     assert checks["A", "CO"].wrong == ()
     assert titles(sanity(wrong))["Signs not as expected"] == "bad"
+
+
+def test_values_that_look_like_codes_for_missing_are_marked() -> None:
+    study = plain_study()
+    assert "A value may stand for missing" not in titles(sanity(study))
+    problems = tuple(Problem("warning", "sentinel", f"{x} is 99999 in 3 rows.") for x in "AB")
+    coded = replace(study, data=replace(study.data, warnings=problems))
+    [note] = [n for n in sanity(coded) if n.title == "A value may stand for missing"]
+    assert note.verdict == "look"
+    assert note.text == "A is 99999 in 3 rows. So it is in 1 more."
 
 
 def test_shares_are_not_met_without_constants() -> None:

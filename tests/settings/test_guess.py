@@ -10,7 +10,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.data.tables import open_table
-from ardchoice.settings import check_study, guess_findings, guess_settings, parse_settings
+from ardchoice.settings import check_study, guess_findings, guess_settings, parse_settings, to_toml
 from ardchoice.settings.guess.families import attribute_name, family_of, find_families, pattern_of
 from ardchoice.settings.guess.guess import guess_roles
 from ardchoice.settings.guess.long import find_layouts, same_within, two_columns
@@ -287,6 +287,30 @@ def test_situations_that_only_two_columns_number_are_written_as_a_list(tmp_path)
     # Whoever is asked about it may answer with both.
     found = guess_findings(path, {"layout": "long", "situation": "patient_id, task"})
     assert found["situation"].value == "patient_id, task"
+
+
+def test_values_that_look_like_codes_for_missing_are_told_with_the_remedy(tmp_path):
+    table = made_up.mode_choice()
+    assert "missing_values" not in guess_settings(written(table, tmp_path))
+    table.loc[[105, 109], "time_bus"] = 99999
+    table.loc[table["av_car"] == 0, "cost_car"] = 9999  # cannot be chosen: no matter
+    table.loc[:40, "female"] = -9
+    table["female"] = table["female"].replace({0: 5})
+    text = guess_settings(path := written(table, tmp_path))
+    top = unwrapped(text.partition("[data]")[0])
+    assert "time of bus is 99999 in 2 rows, which looks like a code for 'missing'" in top
+    assert "female is -9 in 41 rows" in top
+    assert "9999 in" not in top.replace("99999 in", "")
+    assert "\n# missing_values = [-9, 99999]\n" in text
+    text = text.replace("# missing_values", "missing_values").replace(
+        "drop_invalid = false", "drop_invalid = true"
+    )
+    with pytest.warns(ac.ArdchoiceWarning, match="left out"):
+        data = parse_settings(text).read_choices(path.parent)
+    assert len(data) == 300 - 2 - 41
+    settings = parse_settings(text)
+    assert "missing_values = [-9, 99999]" in to_toml(settings)
+    assert parse_settings(to_toml(settings)) == settings
 
 
 # -- Whole tables --------------------------------------------------------------------------------

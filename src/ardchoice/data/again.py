@@ -60,6 +60,7 @@ def read_again(
             covariates=covariates,
             availability=source.availability or None,
             drop_invalid=drop,
+            missing_values=source.missing_values,
             like=data,
         )
     return read_long(
@@ -71,6 +72,7 @@ def read_again(
         covariates=covariates,
         alternatives=source.alternatives,
         drop_invalid=drop,
+        missing_values=source.missing_values,
         like=data,
     )
 

@@ -288,6 +288,23 @@ def read_people(
     return People(covariates, persons, weights, columns, ids)
 
 
+def said_missing(values: Sequence[object]) -> tuple[str, ...]:
+    """Labels of the values that stand for missing ones."""
+    if isinstance(values, str) or not isinstance(values, Sequence):
+        raise ArdchoiceError(
+            f"missing_values is a list of values, such as [99999, -99], not {values!r}."
+        )
+    return tuple(label(v) for v in values)
+
+
+def with_codes(source: Table, codes: Sequence[str], roles: Mapping[str, Any]) -> Table:
+    """A table whose columns have nothing where a code says so, but for ids, choices and weights."""
+    if not codes:
+        return source
+    each = [(c,) if isinstance(c, str) else tuple(c) for c in roles.values()]
+    return replace(source, codes=frozenset(codes), plain=frozenset(c for one in each for c in one))
+
+
 def must_have(table: Table, column: str, role: str) -> Series:
     """A column that a role names, or an error that says for which role it was wanted."""
     if not isinstance(column, str):

@@ -272,8 +272,9 @@ def _sentinel_problems(draft: Draft, where: str, seen: Numbers) -> Iterator[Prob
         yield _warning(
             "sentinel",
             f"{where} has the value {sentinel} in {seen.codes[sentinel].text(draft.unit)}, "
-            "far from all others: it looks like a code for 'missing'. If so, make it missing (or "
-            "the alternative unavailable); it is used as a number now.",
+            "far from all others: it looks like a code for 'missing', and is used as a number now. "
+            f"If it is one, say missing_values = [{sentinel}], or make the alternative "
+            "unavailable.",
         )
 
 

@@ -22,7 +22,9 @@ from ardchoice.data.assemble import (
     read_people,
     refusals,
     refuse_clashes,
+    said_missing,
     said_roles,
+    with_codes,
 )
 from ardchoice.data.checks import LEAVE_OUT, Draft, Place, rows_text
 from ardchoice.data.choices import Attribute, ChoiceData
@@ -94,6 +96,7 @@ def read_long(
     person: str | None = None,
     weight: str | None = None,
     drop_invalid: bool = False,
+    missing_values: Sequence[object] = (),
     like: ChoiceData | None = None,
     stream: bool | None = None,
 ) -> ChoiceData:
@@ -124,6 +127,9 @@ def read_long(
         Columns with the person's id (for repeated choices) and the weight.
     drop_invalid
         Leave out the situations with errors, with a warning, instead of refusing the table.
+    missing_values
+        Values that stand for missing ones in the columns of attributes and covariates, such as
+        ``[99999, -99]``.
     like
         Earlier data whose recoding of levels is to be repeated (for prediction).
     stream
@@ -145,6 +151,7 @@ def read_long(
         person,
         weight,
         drop_invalid,
+        said_missing(missing_values),
     )
     if streams(table, stream):
         if not isinstance(asked.situation, str):
@@ -171,11 +178,13 @@ class Long:
     person: str | None
     weight: str | None
     drop_invalid: bool
+    missing_values: tuple[str, ...]
 
     def draft(
         self, source: Table, like: ChoiceData | None, *, learning: bool, start: Start = 0
     ) -> tuple[Draft, Source]:
         """Put together a table, or a part of one; parameters as of `Wide.draft`."""
+        source = with_codes(source, self.missing_values, self.columns())
         chosen, person, weight = self.chosen, self.person, self.weight
         if not len(source):
             raise ArdchoiceError(f"{source.name} has no rows.")
@@ -242,6 +251,7 @@ class Long:
             person=person,
             weight=weight,
             drop_invalid=self.drop_invalid,
+            missing_values=self.missing_values,
         )
         return draft, origin
 
@@ -258,6 +268,7 @@ class Long:
 
     def to_learn(self, source: Table) -> Iterator[ToLearn]:
         """The columns whose kind or levels all rows decide."""
+        source = with_codes(source, self.missing_values, self.columns())
         which = must_have(source, self.alternative, "alternative")
         raw, labels = factorise(which)
         yield ToLearn("alternatives", self.alternative, None, (which,))

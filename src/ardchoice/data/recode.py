@@ -17,6 +17,7 @@ import pandas as pd
 
 from ardchoice.data.distinct import Values, weighted_quantiles
 from ardchoice.data.tables import Series
+from ardchoice.data.tables import label as label
 from ardchoice.errors import ArdchoiceError, did_you_mean
 
 CODE_LEVELS = 12
@@ -152,15 +153,6 @@ class Recoding:
         codes[np.isnan(values)] = absent
         codes[refused] = 0
         return Coded(codes, self.levels, self.reference, self, refused)
-
-
-def label(value: object) -> str:
-    """The text of a level: 1.0 and True are ``1``, strings are themselves."""
-    if isinstance(value, bool | np.bool_):
-        return str(int(value))
-    if isinstance(value, float | np.floating) and float(value).is_integer():
-        return str(int(value))
-    return str(value)
 
 
 def factorise(series: Series) -> tuple[npt.NDArray[np.intp], list[str]]:

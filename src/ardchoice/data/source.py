@@ -42,6 +42,8 @@ class Source:
         Columns.
     drop_invalid
         Whether rows with errors were left out.
+    missing_values
+        Labels of values that stood for missing ones in attributes and covariates.
     """
 
     layout: Layout
@@ -58,3 +60,4 @@ class Source:
     person: str | None = None
     weight: str | None = None
     drop_invalid: bool = False
+    missing_values: tuple[str, ...] = ()

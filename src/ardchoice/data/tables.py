@@ -8,7 +8,7 @@ import re
 import zlib
 from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -72,12 +72,16 @@ class Table:
         As messages call it.
     path, text
         Of a file, absolute, and how its text is written; None for data frames.
+    codes, plain
+        Labels of values that stand for missing ones, and columns in which they do not.
     """
 
     frame: nw.DataFrame[Any]
     name: str
     path: str | None = None
     text: TextFormat | None = None
+    codes: frozenset[str] = frozenset()
+    plain: frozenset[str] = frozenset()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -92,6 +96,12 @@ class Table:
 
     def column(self, name: str) -> Series:
         """The column of that name, or an error that lists the nearest names."""
+        series = self._as_written(name)
+        if not self.codes or name in self.plain:
+            return series
+        return without_codes(series, self.codes)
+
+    def _as_written(self, name: str) -> Series:
         if name not in self:
             raise ArdchoiceError(
                 f"Column {name!r} is not in {self.name}. {did_you_mean(name, self.columns)}"
@@ -113,6 +123,32 @@ class Table:
         if kind.is_integer() and max(map(abs, present)) > EXACT:
             return Series(name, values)
         return Series(name, np.array([np.nan if v is None else _float(v) for v in values]))
+
+
+def label(value: object) -> str:
+    """The text of a level: 1.0 and True are ``1``, strings are themselves."""
+    if isinstance(value, bool | np.bool_):
+        return str(int(value))
+    if isinstance(value, float | np.floating) and float(value).is_integer():
+        return str(int(value))
+    return str(value)
+
+
+def without_codes(series: Series, codes: Collection[str]) -> Series:
+    """A column with nothing where values stand for missing ones."""
+    if series.is_numeric:
+        numbers = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").dropna()
+        gone = np.isin(series.values, numbers.to_numpy(dtype=float))
+        if not gone.any():
+            return series
+        return replace(series, values=np.where(gone, np.nan, series.values))
+    rows, distinct = pd.factorize(series.values)
+    gone = np.array([*(label(v).strip() in codes for v in distinct), False])[rows]
+    if not gone.any():
+        return series
+    values = series.values.copy()
+    values[gone] = None
+    return replace(series, values=values)
 
 
 def _float(value: Any) -> float:

@@ -21,7 +21,9 @@ from ardchoice.data.assemble import (
     read_people,
     refusals,
     refuse_clashes,
+    said_missing,
     said_roles,
+    with_codes,
 )
 from ardchoice.data.checks import AVAILABILITY, LEAVE_OUT, Draft, Place
 from ardchoice.data.choices import Attribute, ChoiceData
@@ -55,6 +57,7 @@ def read_wide(
     person: str | None = None,
     weight: str | None = None,
     drop_invalid: bool = False,
+    missing_values: Sequence[object] = (),
     like: ChoiceData | None = None,
     stream: bool | None = None,
 ) -> ChoiceData:
@@ -82,6 +85,9 @@ def read_wide(
         Columns with the person's id (for repeated choices) and the weight.
     drop_invalid
         Leave out the rows with errors, with a warning, instead of refusing the table.
+    missing_values
+        Values that stand for missing ones in the columns of attributes and covariates, such as
+        ``[99999, -99]``.
     like
         Earlier data whose recoding of levels is to be repeated (for prediction).
     stream
@@ -93,7 +99,15 @@ def read_wide(
     ChoiceData
     """
     asked = Wide(
-        alternatives, choice, attributes, covariates, availability, person, weight, drop_invalid
+        alternatives,
+        choice,
+        attributes,
+        covariates,
+        availability,
+        person,
+        weight,
+        drop_invalid,
+        said_missing(missing_values),
     )
     if streams(table, stream):
         return announce(read_streamed(table, asked, like))
@@ -112,6 +126,7 @@ class Wide:
     person: str | None
     weight: str | None
     drop_invalid: bool
+    missing_values: tuple[str, ...]
 
     situation: ClassVar[str | None] = None
     """A column whose equal values must not be torn apart."""
@@ -131,6 +146,7 @@ class Wide:
         start
             The number of the first row, or of every row.
         """
+        source = with_codes(source, self.missing_values, self.columns())
         choice, person, weight = self.choice, self.person, self.weight
         if not len(source):
             raise ArdchoiceError(f"{source.name} has no rows.")
@@ -186,6 +202,7 @@ class Wide:
             person=person,
             weight=weight,
             drop_invalid=self.drop_invalid,
+            missing_values=self.missing_values,
         )
         return draft, origin
 
@@ -200,6 +217,7 @@ class Wide:
 
     def to_learn(self, source: Table) -> Iterator[ToLearn]:
         """The columns whose kind or levels all rows decide."""
+        source = with_codes(source, self.missing_values, self.columns())
         names = tuple(alternative_codes(self.alternatives))
         place = Place(np.arange(len(source)), np.arange(len(source)), "row")
         available = _availability(source, self.availability, names, {}, place, [])

@@ -141,6 +141,9 @@ class _OtherwiseError(Exception):
 def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[np.intp], int]:
     """Positions in the file of the situations of the data, and how many the file has."""
     name = Path(str(source.path)).name
+    coded = [v for v in _variables(data, used) if v.recoding is not None and v.recoding.missing]
+    if source.missing_values and coded:
+        raise _OtherwiseError(f"Values of {name} that stand for missing ones are a level")
     try:
         table = open_table(str(source.path))
         again = _read_again(table, data, source, used)
@@ -168,6 +171,7 @@ def _read_again(table: Table, data: ChoiceData, source: Source, used: Used) -> C
         "alternatives": source.alternatives,
         "person": source.person,
         "weight": source.weight,
+        "missing_values": source.missing_values,
         "drop_invalid": True,  # what was left out then is left out by position
         "like": data,
     }

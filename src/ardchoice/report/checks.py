@@ -103,7 +103,20 @@ def _estimation(result: MnlResult) -> Note:
 
 def sanity(record: StudyRecord) -> list[Note]:
     """Signs, shares, estimates that cannot be told from zero or from one another."""
-    return [*_signs(record), _shares(record), *_twins(record), *_weak(record)]
+    return [
+        *_signs(record),
+        _shares(record),
+        *_twins(record),
+        *_weak(record),
+        *_codes_for_missing(record),
+    ]
+
+
+def _codes_for_missing(record: StudyRecord) -> list[Note]:
+    """Values that reading found suspicious, and that were estimated with all the same."""
+    found = [p.message for p in record.data.warnings if p.code == "sentinel"]
+    more = f" So it is in {len(found) - 1} more." if len(found) > 1 else ""
+    return [Note("look", "A value may stand for missing", text + more) for text in found[:1]]
 
 
 def _signs(record: StudyRecord) -> list[Note]:

@@ -36,6 +36,7 @@ class SavedSource(Saved):
     person: str | None
     weight: str | None
     drop_invalid: bool
+    missing_values: tuple[str, ...] = ()
 
     @classmethod
     def of(cls, source: Source) -> SavedSource:

@@ -81,6 +81,7 @@ def choices(
         "person": settings.person,
         "weight": settings.weight,
         "drop_invalid": settings.drop_invalid,
+        "missing_values": settings.missing_values,
         "like": like,
     }
     if settings.layout == "long":

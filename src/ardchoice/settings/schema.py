@@ -215,6 +215,8 @@ class DataSettings(Section):
         Columns.
     drop_invalid
         Whether to leave out rows with errors.
+    missing_values
+        Values that stand for missing ones in attributes and covariates.
     """
 
     table: str | None = None
@@ -228,6 +230,7 @@ class DataSettings(Section):
     person: str | None = None
     weight: str | None = None
     drop_invalid: bool = False
+    missing_values: Labels = ()
     attributes: Annotated[dict[str, AttributeSettings], BeforeValidator(_each)] = Field(
         default_factory=dict
     )

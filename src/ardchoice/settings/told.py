@@ -77,6 +77,7 @@ def _data(source: Source | None, folder: str | Path | None) -> dict[str, Any]:
         "person": source.person,
         "weight": source.weight,
         "drop_invalid": source.drop_invalid,
+        "missing_values": source.missing_values,
         "attributes": {
             name: {
                 **_role(source.roles.get(name)),

@@ -40,6 +40,8 @@ def to_toml(settings: StudySettings) -> str:
 def _data(data: DataSettings) -> str:
     said = data.model_dump(exclude_defaults=True)
     said = {"table": data.table, "layout": data.layout, **said}
+    if "missing_values" in said:
+        said["missing_values"] = _codes(said["missing_values"])
     codes = said.pop("alternatives", None)
     lines = [f"{k} = {toml_value(v)}" for k, v in said.items() if v is not None and k not in _BELOW]
     below = []

@@ -5,11 +5,17 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.checks import sentinels
 from ardchoice.data.tables import Table, open_table
+from ardchoice.data.tally import count_numbers
 from ardchoice.errors import (
     ArdchoiceError,
     ArdchoiceWarning,
@@ -40,6 +46,8 @@ ROLES = (
 """What can be answered instead of guessed."""
 MANY = 0.2
 """Share of rows left out from which the file says so at the top."""
+MOST_SUSPECTS = 5
+"""Suspicious values told of at the top, one by one."""
 
 
 def guess_settings(
@@ -80,6 +88,10 @@ def guess_settings(
         trial = replace(_try(text, table), dropped=trial.dropped)
     # What is missing is seldom news: then a doubt says already why it could not be found.
     doubts = trial.doubts if roles.doubts else (*trial.doubts, *trial.incomplete)
+    suspects = {**_coded_suspects(roles, columns), **trial.suspects}
+    roles = replace(roles, suspects=tuple(dict.fromkeys(c for c, _ in suspects)))
+    said = [f"{what}: see missing_values." for what in suspects.values()]
+    doubts += (*said[:MOST_SUSPECTS], *["There are more such values."][: len(said) > MOST_SUSPECTS])
     if doubts:
         text = write_page(roles, plan, where, size, trial.dropped, doubts)
     return text
@@ -262,11 +274,14 @@ class _Trial:
         What the file lacks.
     doubts
         What stands in the way, a sentence each.
+    suspects
+        Value that looks like a code for missing ones, and whose -> what to say of it.
     """
 
     dropped: str | None = None
     incomplete: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    suspects: Mapping[tuple[int, str], str] = field(default_factory=dict)
 
 
 def _try(text: str, table: Table) -> _Trial:
@@ -289,7 +304,45 @@ def _try(text: str, table: Table) -> _Trial:
             return _Trial(doubts=(f"Cannot be read: {error}",))
     if not len(space):
         return _Trial(doubts=("The search space is empty: no attribute varies.",))
-    return _Trial(doubts=_left_out(data, len(table)))
+    return _Trial(doubts=_left_out(data, len(table)), suspects=_suspects(data))
+
+
+def _suspects(data: ChoiceData) -> dict[tuple[int, str], str]:
+    """Values of numbers that stand far from all others where the alternative is available."""
+    out: dict[tuple[int, str], str] = {}
+    where: list[tuple[str, npt.NDArray[Any], npt.NDArray[np.bool_] | None]] = []
+    for a in data.attributes.values():
+        if a.levels is None:
+            where += [
+                (f"{a.name} of {data.alternatives[j]}", values, data.available[j])
+                for j, values in zip(a.alternatives, a.values, strict=True)
+            ]
+    where += [(c.name, c.values, None) for c in data.covariates.values() if c.levels is None]
+    for name, values, may in where:
+        seen = count_numbers(values, may, data.situation)
+        out |= {
+            (code, name): _suspicious(code, name, seen.codes[code].n) for code in sentinels(seen)
+        }
+    return out
+
+
+def _coded_suspects(roles: Roles, columns: Sequence[Column]) -> dict[tuple[int, str], str]:
+    """The same among the codes of categories."""
+    out: dict[tuple[int, str], str] = {}
+    for variable in roles.covariates:
+        column = named(columns, str(variable.how.get("column", variable.name)))
+        if column is None or not column.whole or variable.how.get("kind") != "categorical":
+            continue
+        values = np.array(column.labels, dtype=float)
+        for code in sentinels(count_numbers(values, None, values)):
+            rows = round(column.shares[int(np.flatnonzero(values == code)[0])] * column.rows)
+            out[code, variable.name] = _suspicious(code, variable.name, rows)
+    return out
+
+
+def _suspicious(code: int, name: str, rows: int) -> str:
+    times = f"{rows:,} row{'s' if rows != 1 else ''}"
+    return f"{name} is {code} in {times}, which looks like a code for 'missing'"
 
 
 def _first_sentence(message: str) -> str:

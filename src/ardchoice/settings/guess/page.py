@@ -103,6 +103,12 @@ def _data(roles: Roles, table: str, size: tuple[int, int], dropped: str | None) 
     out += _line("weight", roles.findings["weight"])
     if wide:
         out += _line("availability", roles.findings["availability"], roles.availability)
+    if roles.suspects:
+        out += comment(
+            "Values that stand for missing ones in attributes and covariates: remove the # if they "
+            "do. Then drop_invalid = true leaves out the rows that have them."
+        )
+        out.append(f"# missing_values = {toml_value(list(roles.suspects))}")
     if dropped is not None:
         out += comment(f"Rows that cannot be used are left out: {dropped}")
         out.append("drop_invalid = true")

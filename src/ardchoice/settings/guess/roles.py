@@ -71,6 +71,8 @@ class Roles:
         Alternatives unlike the others: none of these, the status quo.
     doubts
         What the file must say plainly, a sentence each.
+    suspects
+        Values that look like codes for missing ones.
     pair
         Two columns that only together number the situations of a long table.
     """
@@ -85,6 +87,7 @@ class Roles:
     labelled: bool = True
     apart: tuple[str, ...] = ()
     doubts: tuple[str, ...] = ()
+    suspects: tuple[int, ...] = ()
     pair: tuple[str, ...] = ()
 
     def column(self, role: str) -> str | None:
