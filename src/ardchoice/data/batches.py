@@ -17,6 +17,7 @@ from ardchoice.data.tables import (
     is_parquet,
     must_exist,
     needs_pyarrow,
+    open_table,
     read_text,
     sniff,
 )
@@ -121,6 +122,14 @@ def streams(source: object, wanted: bool | None) -> bool:
         return True
     free = free_memory()
     return path.is_file() and free is not None and _in_memory(path) > COMFORT * free
+
+
+def look_at(source: object) -> Table:
+    """A table, or its first rows where it is to be read part by part."""
+    if isinstance(source, str | Path) and streams(source, None):
+        files = find_files(source)
+        return files.table(next(files.batches(), (0, pd.DataFrame()))[1])
+    return open_table(source)
 
 
 def _in_memory(path: Path) -> float:

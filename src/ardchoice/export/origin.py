@@ -18,6 +18,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ardchoice.data import Attribute, ChoiceData, Covariate, read_long, read_wide
+from ardchoice.data.batches import streams
 from ardchoice.data.long import situation_ids
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
@@ -144,6 +145,8 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     coded = [v for v in _variables(data, used) if v.recoding is not None and v.recoding.missing]
     if source.missing_values and coded:
         raise _OtherwiseError(f"Values of {name} that stand for missing ones are a level")
+    if streams(str(source.path), None):
+        raise _OtherwiseError(f"{name} is read part by part")
     try:
         table = open_table(str(source.path))
         again = _read_again(table, data, source, used)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ardchoice.data import ChoiceData
-from ardchoice.data.tables import open_table
+from ardchoice.data.batches import look_at, streams
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
 from ardchoice.logit import one_pass, one_thread
@@ -69,14 +69,16 @@ def check_study(path: str | Path) -> str:
 def _read(text: str, path: Path) -> tuple[StudySettings, ChoiceData]:
     """Settings and data; mistakes of the file and of its columns together."""
     settings, mistakes = parse_partly(text, path.name)
-    table = None
+    table: object = None
     if settings is not None and settings.data.table is not None:
         try:
-            table = open_table(path.parent / settings.data.table)
+            table = path.parent / settings.data.table
+            seen = look_at(table)
+            table = table if streams(table, None) else seen
         except ArdchoiceError as error:
             mistakes.append(Mistake(("data", "table"), str(error)))
         else:
-            mistakes += table_mistakes(settings.data, table)
+            mistakes += table_mistakes(settings.data, seen)
     if mistakes or settings is None:
         raise _placed(mistakes, text, path.name)
     with warnings.catch_warnings():

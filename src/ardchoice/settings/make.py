@@ -10,8 +10,9 @@ from ardchoice.ard import Dsvi, Newton
 from ardchoice.ard.dsvi import DsviPaper
 from ardchoice.ard.fit import Solver
 from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, read_long, read_wide
+from ardchoice.data.batches import look_at, streams
 from ardchoice.data.recode import Role
-from ardchoice.data.tables import Table, open_table
+from ardchoice.data.tables import Table
 from ardchoice.errors import Mistake, SettingsError, did_you_mean
 from ardchoice.selection import (
     Bic,
@@ -66,7 +67,7 @@ def choices(
             raise SettingsError([Mistake(("data", "table"), said)])
         table = Path(folder) / settings.table
     # Opened once; what is wrong with the roles is said all at once, before anything is read.
-    source = open_table(table)
+    source = look_at(table)
     mistakes = [
         *column_mistakes(settings),
         *(m for m in missing_mistakes(settings) if m.key[1] not in ("table", "choice", "chosen")),
@@ -84,16 +85,17 @@ def choices(
         "missing_values": settings.missing_values,
         "like": like,
     }
+    whole: object = source if not streams(table, None) else table
     if settings.layout == "long":
         return read_long(
-            source,
+            whole,
             situation=settings.situation or "",
             alternative=settings.alternative or "",
             chosen=settings.chosen if observed else None,
             **common,
         )
     return read_wide(
-        source,
+        whole,
         choice=settings.choice if observed else None,
         availability=settings.availability,
         **common,

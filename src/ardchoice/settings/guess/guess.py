@@ -13,8 +13,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
+from ardchoice.data.batches import look_at
 from ardchoice.data.checks import sentinels
-from ardchoice.data.tables import Table, open_table
+from ardchoice.data.tables import Table
 from ardchoice.data.tally import count_numbers
 from ardchoice.errors import (
     ArdchoiceError,
@@ -75,7 +76,7 @@ def guess_settings(
         TOML, every guess with its reason and what else it could be. Where a guess is unsure, or
         cannot be right, the first lines say so.
     """
-    table = open_table(path)
+    table = look_at(path)
     columns, roles = _look(table, answers or {})
     where = Path(os.path.relpath(path, Path(path).parent if folder is None else folder)).as_posix()
     size = (len(table), len(columns))
@@ -112,7 +113,7 @@ def guess_findings(
     dict
         Role -> guess, with its reason and what else it could be; only roles of the guessed layout.
     """
-    _, roles = _look(open_table(path), answers or {})
+    _, roles = _look(look_at(path), answers or {})
     found = {"layout": roles.layout, **roles.findings}
     return {role: found[role] for role in ROLES if role in found}
 
