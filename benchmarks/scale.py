@@ -1,5 +1,6 @@
 """Beyond memory: `specify` from Parquet on ever more choice situations.
 
+    python benchmarks/scale.py --threads DIR/choices-1000000
     python benchmarks/scale.py [--quick] [--sizes 100000 1000000] [--folder DIR] [--out FILE.json]
 
 Swissmetro travellers are drawn again and again, their times and costs shaken, and choose anew by
@@ -22,12 +23,14 @@ import time
 import warnings
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from threadpoolctl import threadpool_limits
 
 import ardchoice as ac
 from ardchoice.data import draw_choices
@@ -35,7 +38,7 @@ from ardchoice.data.batches import free_memory
 from ardchoice.data.compact import located
 from ardchoice.data.datasets.published import SPECIFICATIONS
 from ardchoice.design import Design
-from ardchoice.logit import one_pass
+from ardchoice.logit import evaluate, one_pass
 
 SPECIFICATION = "S2"
 SIZES = (100_000, 1_000_000, 10_000_000)
@@ -219,6 +222,36 @@ def run_apart(path: Path, mode: str) -> Scale:
     return Scale(**json.loads(out.stdout.splitlines()[-1]))
 
 
+# -- Threads ---------------------------------------------------------------------------------------
+
+
+def compare_threads(path: Path, repeats: int = 5) -> str:
+    """The best of several passes by one thread, by two on blocks, and by two inside BLAS."""
+    data = read_table(path)
+    space = ac.SearchSpace(data, ["linear", "log1p"], ["GA", "AGE", "PURPOSE"], "CAR")
+    lines = []
+    for terms in (space.terms, space.terms[:12]):
+        columns = 0
+        times = []
+        for threads, blas in ((1, 1), (2, 1), (1, 2)):
+            design = Design(replace(data, n_threads=threads), terms)
+            measure, columns = partial(evaluate, np.zeros(design.n_columns)), design.n_columns
+            each = []
+            for _ in range(repeats):
+                clock = _Clock()
+                with threadpool_limits(blas, user_api="blas"):
+                    # Not `one_pass`, which allows BLAS one thread only.
+                    design.passing().total(measure)
+                each.append(clock())
+            times.append(min(each))
+        one, blocks, inside = times
+        lines.append(
+            f"{len(data):,} situations, {columns} columns: one thread {one:.2f} s, two on blocks "
+            f"{blocks:.2f} s ({one / blocks:.2f} times faster), two in BLAS {inside:.2f} s"
+        )
+    return "\n".join(lines)
+
+
 # -- Report ----------------------------------------------------------------------------------------
 
 
@@ -265,11 +298,15 @@ def main() -> None:
     parser.add_argument("--most-full", type=int, default=MOST_FULL)
     parser.add_argument("--folder", type=Path)
     parser.add_argument("--out", type=Path)
+    parser.add_argument("--threads", type=Path, help="a folder that this script has written")
     parser.add_argument("--run", type=Path)
     parser.add_argument("--mode", choices=["few", "full"], default="few")
     asked = parser.parse_args()
     if asked.run:
         print(json.dumps(asdict(run(asked.run, asked.mode))))
+        return
+    if asked.threads:
+        print(compare_threads(asked.threads))
         return
     sizes = asked.sizes or (QUICK_SIZES if asked.quick else SIZES)
     with tempfile.TemporaryDirectory() as temporary:
