@@ -171,6 +171,20 @@ def test_missing_values_may_have_a_level() -> None:
     assert levels_of(numbers, "X") == ["1", "unknown", "2", "1"] * 2
 
 
+def test_the_level_of_missing_values_is_merged_and_pooled_like_any_other() -> None:
+    values: list[object] = ["a"] * 9 + ["b"] * 9 + ["c", None]
+    pooled = read_x(values, ac.Categorical(missing="unknown", pool_below=0.2))
+    assert pooled.covariates["X"].levels == (POOLED, "a", "b")
+    assert levels_of(pooled, "X") == ["a"] * 9 + ["b"] * 9 + [POOLED] * 2
+    merge = {"rest": ["c", "unknown"]}
+    merged = read_x(values, ac.Categorical(missing="unknown", merge=merge))
+    assert merged.covariates["X"].levels == ("a", "b", "rest")
+    assert levels_of(merged, "X") == ["a"] * 9 + ["b"] * 9 + ["rest"] * 2
+    # Together they are a tenth, which is not below it.
+    both = ac.Categorical(missing="unknown", merge=merge, pool_below=0.1)
+    assert read_x(values, both).covariates["X"].levels == ("a", "b", "rest")
+
+
 def test_an_unknown_reference_is_answered_with_the_nearest() -> None:
     message = the_refusal(lambda: read_x(["bus", "car"] * 4, ac.Categorical(reference="buss")))
     says(message, "'X'", "'buss'", "Did you mean 'bus'?")

@@ -198,7 +198,8 @@ def test_weights_are_found_by_name_and_must_not_be_negative():
         (list(range(100)), "numeric"),
         (np.linspace(0, 1, 100), "numeric"),
         ([1.5, 2.5] * 50, "numeric"),
-        ([*np.linspace(0, 1, 99), None], "cut"),
+        ([*np.linspace(0, 1, 95), *[None] * 5], "cut"),
+        ([*np.linspace(0, 1, 99), None], "numeric"),
     ],
 )
 def test_few_whole_values_are_codes_and_others_quantities(values, kind):
@@ -206,8 +207,12 @@ def test_few_whole_values_are_codes_and_others_quantities(values, kind):
 
 
 def test_missing_and_rare_levels_are_provided_for():
-    missing = covariate(column([*["a", "b"] * 50, None]))
+    missing = covariate(column([*["a", "b"] * 50, *[None] * 5]))
     assert missing.how["missing"] == "unknown"
+    # A level of a single row would run to infinity.
+    once = covariate(column([*["a", "b"] * 50, None]))
+    assert "missing" not in once.how
+    assert "missing in 0.99%: such rows are left out" in once.why
     rare = covariate(column([*["a", "b"] * 50, "c", "d"]))
     assert rare.how["pool_below"] == 0.02
     tiny = covariate(column([*["1", "2"] * 500, "6"]))
@@ -287,6 +292,15 @@ def test_situations_that_only_two_columns_number_are_written_as_a_list(tmp_path)
     # Whoever is asked about it may answer with both.
     found = guess_findings(path, {"layout": "long", "situation": "patient_id, task"})
     assert found["situation"].value == "patient_id, task"
+
+
+def test_a_covariate_that_is_missing_once_costs_a_row_and_no_level(tmp_path):
+    table = made_up.mode_choice().astype({"female": object})
+    table.loc[7, "female"] = None
+    settings, data, _ = settings_from(written(table, tmp_path))
+    assert settings.data.drop_invalid
+    assert data.covariates["female"].levels == ("0", "1")
+    assert len(data) == len(table) - 1
 
 
 def test_values_that_look_like_codes_for_missing_are_told_with_the_remedy(tmp_path):

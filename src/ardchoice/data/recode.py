@@ -58,7 +58,8 @@ class Categorical:
     pool_below
         Levels with a smaller share of the rows than this become one level, ``"other"``.
     missing
-        A level for missing values, which are an error otherwise.
+        A level for missing values, which are an error otherwise. It may be merged and pooled like
+        any other.
     """
 
     column: str | Mapping[str, str] | None = None
@@ -244,7 +245,9 @@ def _learn_levels(
 ) -> Recoding:
     codes, labels = factorise(series)
     listed = [label(v) for v in role.levels] if role.levels is not None else None
-    to_level = {old: old for old in [*labels, *(listed or ())]}
+    absent = role.missing if role.missing is not None and series.missing().any() else None
+    known = [*labels, *(listed or ())]
+    to_level = {old: old for old in [*known, *([] if role.missing is None else [role.missing])]}
     for new, olds in role.merge.items():
         for old in map(label, olds):
             if old not in to_level:
@@ -259,24 +262,26 @@ def _learn_levels(
                 )
             to_level[old] = str(new)
     order = list(dict.fromkeys(to_level[v] for v in (listed or labels)))
+    if absent is not None and to_level[absent] not in order:
+        order.insert(0, to_level[absent])
     if role.pool_below > 0:
         number = np.ones(len(codes), dtype=np.int64) if number is None else number
         counts = np.bincount(codes[codes >= 0], number[codes >= 0], minlength=len(labels))
-        shares = (
-            pd.Series(counts / max(number.sum(), 1)).groupby([to_level[v] for v in labels]).sum()
-        )
+        each = [to_level[v] for v in labels]
+        if absent is not None:
+            counts, each = np.append(counts, number[codes < 0].sum()), [*each, to_level[absent]]
+        shares = pd.Series(counts / max(number.sum(), 1)).groupby(each).sum()
         rare = {v for v in order if shares.get(v, 0.0) < role.pool_below}
         # Pooled levels come first, so that the last level, the usual reference, stays what it was.
         order = [v for v in order if v not in rare]
         order = [POOLED, *order] if rare and POOLED not in order else order
         to_level = {old: POOLED if new in rare else new for old, new in to_level.items()}
-    if role.missing is not None and series.missing().any() and role.missing not in order:
-        order.insert(0, role.missing)
+    missing = None if role.missing is None else to_level[role.missing]
     return Recoding(
         levels=tuple(order),
         reference=_reference(series.name, order, role.reference),
-        to_level=to_level,
-        missing=role.missing if role.missing in order else None,
+        to_level={old: to_level[old] for old in known},
+        missing=missing if missing in order else None,
         closed=listed is not None,
     )
 

@@ -135,14 +135,17 @@ def covariate(column: Column) -> Variable:
     few = column.distinct <= CODE_LEVELS
     share = 100 * column.missing / column.rows
     gone = f", missing in {share:.2g}%" if column.missing else ""
+    few_missing = 0 < column.missing < RARE * column.rows
+    if few_missing:
+        gone += ": such rows are left out"
     if not column.numeric or (few and column.whole):
         how: dict[str, object] = {"kind": "categorical"}
         why = f"{column.distinct} different values: {_values(column)}{gone}"
         if few and column.numeric and column.distinct > 3:
             why += '. kind = "numeric" if they are quantities'
-        if column.missing:
+        if column.missing and not few_missing:
             how["missing"] = UNKNOWN
-        levels = len(column.labels) + bool(column.missing)
+        levels = len(column.labels) + ("missing" in how)
         rare = [text for text, s in zip(column.labels, column.shares, strict=True) if s < RARE]
         kept = [text for text in column.labels if text not in rare]
         if rare and len(kept) > 1:
@@ -156,14 +159,14 @@ def covariate(column: Column) -> Variable:
                 levels -= len(rare) - 1
         return Variable(column.name, how, why, max(levels - 1, 1))
     spread = f"{column.low:g} to {column.high:g}"
-    if column.missing:
+    if column.missing and not few_missing:
         how = {"kind": "cut", "quantiles": 3, "missing": UNKNOWN}
         return Variable(column.name, how, f"a number, {spread}{gone}: three classes", 3)
-    why = f"a number, {spread}. Classes: {{ quantiles = 3 }} or {{ edges = [...] }}"
+    why = f"a number, {spread}{gone}. Classes: {{ quantiles = 3 }} or {{ edges = [...] }}"
     if column.whole and column.distinct <= MOST_CODES:
         why = (
-            f"{column.distinct} different whole numbers, {spread}: a quantity, or else codes: "
-            '{ kind = "categorical", pool_below = 0.05 }'
+            f"{column.distinct} different whole numbers, {spread}{gone}: a quantity, or else "
+            'codes: { kind = "categorical", pool_below = 0.05 }'
         )
     return Variable(column.name, {"kind": "numeric"}, why, 1)
 
