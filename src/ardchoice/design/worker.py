@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
+import os
 import pickle
+import sys
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import reduce
+from functools import cache, reduce
 from importlib.metadata import version
 from operator import add
 
@@ -18,6 +22,12 @@ from ardchoice.design.shards import Shard
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Measure
 from ardchoice.logit.passes import Measured, one_thread
+
+M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
+"""Of mallopt(3)."""
+LARGEST = 1 << 25
+"""Bytes of an allocation up to which glibc learns to reuse memory by itself, and half of what it
+keeps then."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -63,8 +73,24 @@ def measure_shard(shard: Shard, plan: Plan, measure: Measure[Measured], keep: in
     """
     if version("ardchoice") != plan.version:
         raise ArdchoiceError(other_version({version("ardchoice")}, plan.version))
+    keep_freed_memory()
     with one_thread():
         return reduce(add, map(measure, KEPT.blocks(shard, plan, keep)))
+
+
+@cache
+def keep_freed_memory() -> None:
+    """Let glibc keep some of what is freed, as it does unless told otherwise.
+
+    Dask tells it to give all of it back at once (MALLOC_TRIM_THRESHOLD_), so that every block would
+    be made of pages that the system has to find and clear anew: more work than the block itself.
+    """
+    if sys.platform != "linux" or "MALLOC_TRIM_THRESHOLD_" not in os.environ:
+        return
+    with suppress(OSError, AttributeError):  # another C library
+        libc = ctypes.CDLL(None)
+        libc.mallopt(M_MMAP_THRESHOLD, LARGEST)
+        libc.mallopt(M_TRIM_THRESHOLD, 2 * LARGEST)
 
 
 def add_up(parts: Sequence[Measured]) -> Measured:
