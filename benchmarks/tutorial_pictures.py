@@ -1,4 +1,4 @@
-"""Pictures of docs/tutorial.md: the study of that page is run, its progress and report drawn.
+"""Pictures of docs/tutorial.md and of the README: the study of that page and the demo are run.
 
     python benchmarks/tutorial_pictures.py
 
@@ -11,6 +11,7 @@ import io
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import warnings
 from pathlib import Path
@@ -66,6 +67,14 @@ def main() -> None:
         shutil.copy(folder / "results" / "figures" / "relevance.png", PICTURES)
         _photograph(folder / "results" / "report.html", PICTURES / "report.png")
     (PICTURES / "progress.svg").write_text(watch.picture, encoding="utf-8")
+    with tempfile.TemporaryDirectory() as made:
+        demo = Path(made) / "demo"
+        subprocess.run(
+            [sys.executable, "-m", "ardchoice", "demo", "--out", str(demo)],
+            check=True,
+            capture_output=True,
+        )
+        _photograph(demo / "results" / "report.html", PICTURES.parent / "report.png")
 
 
 class _Watch:

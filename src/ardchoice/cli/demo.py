@@ -28,8 +28,7 @@ PURPOSES = {1: "work", 3: "work", 5: "work", 7: "work", 2: "shopping", 6: "shopp
 R6 = "R6, the best published"
 AS_RECORDED = """\
 Costs are as recorded, as in the paper: holders of a season ticket (GA) have its
-price, about 3,000 francs, as the cost of a trip by TRAIN or SM, which makes
-these values of time, theirs above all, unfit for use."""
+price, about 3,000 francs, as the cost of a trip, so theirs would mean nothing."""
 
 SETTINGS = """\
 # Written by ardchoice demo. Change what you like, then: ardchoice run study.toml --force
@@ -153,7 +152,12 @@ def _beside_published(study: ac.Study) -> str:
 
 
 def _value_of_time(study: ac.Study) -> str:
-    # TT is in hours and CO in hundreds of francs.
-    worth = study.result.wtp("TT", "CO", by=[]).set_index("alternative")
+    """Of those who pay by the trip; TT is in hours and CO in hundreds of francs."""
+    ticket = study.data.covariates["GA"]
+    paying = study.data.take(ticket.values == (ticket.levels or ()).index("no"))
+    worth = study.result.wtp("TT", "CO", by=[], data=paying).set_index("alternative")
     francs = (worth[["estimate", "std_err"]] * 100).round(1)
-    return f"Value of time, francs an hour\n{francs.to_string(index_names=False)}\n{AS_RECORDED}"
+    return (
+        "Value of time without a season ticket, francs an hour\n"
+        f"{francs.to_string(index_names=False)}\n{AS_RECORDED}"
+    )
