@@ -192,7 +192,7 @@ def one_line(text: str) -> str:
 def test_the_summary_says_that_p_values_are_conditional_on_the_selection(study: ac.Study) -> None:
     text = one_line(str(study))
     assert "these p-values are conditional on the selection and too small" in text
-    assert "specify(..., honest=True)" in text
+    assert "honest=True in Python, honest = true in [selection] of a study file" in text
     assert "valid" not in text
     assert str(study) == study.summary()
 

@@ -176,3 +176,11 @@ def test_a_reader_that_leaves_early_is_no_error(script: Path) -> None:
     assert child.stderr.read() == ""
     child.stderr.close()
     assert child.wait(timeout=30) == Code.DONE
+
+
+def test_the_command_line_speaks_as_study_files_do(capsys: pytest.CaptureFixture[str]) -> None:
+    Voice().warning("2 rows left out, as drop_invalid=True asks.")
+    Voice().error("Mend these rows or leave them out (drop_invalid=True does so).", Code.BAD_INPUT)
+    said = capsys.readouterr().err
+    assert said.count("drop_invalid = true") == 2
+    assert "=True" not in said

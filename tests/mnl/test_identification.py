@@ -128,6 +128,15 @@ def test_separation_names_the_coefficient_and_its_sign() -> None:
     assert "Merge the level" in message
 
 
+def test_one_comparison_is_no_comparisons() -> None:
+    table = make()
+    table["g"] = "m"
+    table.loc[0, ["g", "choice"]] = ["f", 2]
+    with pytest.raises(ac.SeparationError) as caught:
+        ac.fit_mnl(read(table), "a: ASC + ASC x g\nb: ASC\n*: x")
+    assert "In the 1 comparison this concerns" in str(caught.value)
+
+
 def test_an_alternative_nobody_chose_separates() -> None:
     table = make()
     table.loc[table["choice"] == 1, "choice"] = 2

@@ -10,14 +10,17 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import Problem
+from ardchoice.record import CONSTANTS
 from ardchoice.report import drawing
 from ardchoice.report.checks import convergence, sanity, sign_checks
 from ardchoice.report.document import Note
 from ardchoice.report.findings import Findings
 from ardchoice.report.sections.answer import answer
 from ardchoice.report.sections.implied import willingness
+from ardchoice.report.sections.model import estimates
 from ardchoice.report.summary import summarise_record
 from ardchoice.report.worth import cost_attribute, demand, is_time, worth
+from ardchoice.text import percent
 from report.report_support import plain_study
 from selection.selection_support import made, read, table, usual
 
@@ -173,3 +176,36 @@ def test_attributes_in_classes_have_no_elasticity_and_no_price() -> None:
     study = with_model(plain_study(), "A: ASC + segments(TT, 3)\nB: ASC + segments(CO, 2)")
     assert demand(study) == (None, {})
     assert worth(study).cost is None
+
+
+def test_the_page_opens_with_what_a_newcomer_must_know() -> None:
+    study = plain_study()
+    top = answer(Findings(study))
+    assert study.evaluation is not None
+    frame = study.evaluation.comparisons
+    assert frame is not None
+    constants = frame.set_index("model").loc[CONSTANTS, "accuracy"]
+    assert f"constants only: {percent(constants)}" in {tile.detail for tile in top.tiles}
+    assert top.lead.count("EBIC is twice the log-likelihood lost") == 1
+    assert any("independence from irrelevant alternatives" in note.text for note in top.notes)
+    # In full at the top, in a word above the table.
+    full = [note.text for note in top.notes if "conditional" in note.title]
+    (again,) = [p.text for p in estimates(Findings(study)).parts if isinstance(p, Note)]
+    assert "honest = true in [selection]" in full[0]
+    assert "honest" not in again
+
+
+def test_intervals_that_are_cut_off_have_an_arrow() -> None:
+    study = with_model(plain_study(), "A: ASC + TT + CO\nB: ASC + TT + CO\nC: TT + CO")
+    found = Findings(study)
+    assert not arrows(found)
+    frame = found.worth.frame
+    assert frame is not None
+    frame.loc[0, ["low", "high"]] = [-1e6, 1e6]
+    assert arrows(found) == ["<", ">"]
+
+
+def arrows(found: Findings) -> list[str]:
+    picture = drawing.worth(found)
+    assert picture is not None
+    return sorted(m for line in picture.axes[0].lines if (m := line.get_marker()) in ("<", ">"))

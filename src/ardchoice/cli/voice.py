@@ -36,6 +36,7 @@ class Voice:
 
     def error(self, message: str, code: int) -> None:
         """What went wrong."""
+        message = in_settings(message)
         if self.as_json:
             _json_line({"event": "error", "message": message, "exit_code": code})
         else:
@@ -43,6 +44,7 @@ class Voice:
 
     def warning(self, message: str) -> None:
         """What to know, though work goes on."""
+        message = in_settings(message)
         if self.as_json:
             _json_line({"event": "warning", "message": message})
         else:
@@ -52,6 +54,11 @@ class Voice:
         """What is only for people: left out of JSON."""
         if not self.as_json:
             _line(message, sys.stderr)
+
+
+def in_settings(text: str) -> str:
+    """Arguments of Python as they are written in a study file."""
+    return text.replace("drop_invalid=True", "drop_invalid = true")
 
 
 def say(text: str) -> None:

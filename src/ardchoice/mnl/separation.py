@@ -79,9 +79,10 @@ def _explain(direction: Floats, size: Floats, design: Design, blocks: Iterable[B
     ]
     more = f" and {len(names) - SHOWN} more" if len(names) > SHOWN else ""
     rows = int((_gains(direction[:, None], blocks) > LOSES).sum())
+    concerned = "1 comparison" if rows == 1 else f"{rows} comparisons"
     return (
-        f"The likelihood has no finite maximum: {', '.join(names[:SHOWN])}{more}. In the {rows} "
-        "comparisons this concerns, the alternative it speaks for was always chosen (or the one "
+        f"The likelihood has no finite maximum: {', '.join(names[:SHOWN])}{more}. In the "
+        f"{concerned} this concerns, the alternative it speaks for was always chosen (or the one "
         "it speaks against never). Merge the level with another, pool rare levels, or leave the "
         "term out; separation='allow' estimates all the same."
     )

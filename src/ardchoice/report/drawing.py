@@ -302,12 +302,17 @@ def worth(found: Findings) -> Picture | None:
         figsize=(WIDE, 0.7 + 0.2 * len(part) + 0.15 * len(names)), layout="constrained"
     )
     axes = picture.subplots()
+    low, high = _middle(part)
     y, ticks, labels, heads = 0.0, [], [], []
     for name in names:
         colour = COLOURS[names.index(name) % len(COLOURS)]
         for row in part[part["alternative"] == name].itertuples():
             whole = row.segment == ALL
             axes.hlines(y, row.low, row.high, color=colour, lw=1.5)
+            if row.low < low:
+                axes.plot(low, y, "<", color=colour, ms=6, clip_on=False)
+            if row.high > high:
+                axes.plot(high, y, ">", color=colour, ms=6, clip_on=False)
             axes.plot(row.estimate, y, "D" if whole else "o", color=colour, ms=6 if whole else 4.5)
             ticks.append(y)
             heads.append(whole)
@@ -319,7 +324,6 @@ def worth(found: Findings) -> Picture | None:
     for label, whole in zip(axes.get_yticklabels(), heads, strict=True):
         label.set_fontweight("bold" if whole else "normal")
     axes.set_ylim(min(ticks) - 0.7, 0.7)
-    low, high = _middle(part)
     axes.set_xlim(low, high)
     if low < 0 < high:
         axes.axvline(0, color=GREY, lw=1)

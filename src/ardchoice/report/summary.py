@@ -21,8 +21,8 @@ MOST_WORTH = 8
 
 CONDITIONAL = (
     "The same choices selected the terms, so these p-values are conditional on the selection and "
-    "too small. specify(..., honest=True) selects on one half of the persons and estimates on the "
-    "other."
+    "too small. To select on one half of the persons and estimate on the other: honest=True in "
+    "Python, honest = true in [selection] of a study file."
 )
 VALID = (
     "Left: persons that selected the terms; these p-values are too small. Right: the other "

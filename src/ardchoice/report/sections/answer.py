@@ -6,11 +6,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ardchoice.record import CONSTANTS, EQUAL
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.document import Note
 from ardchoice.report.findings import Findings, listed
 from ardchoice.report.sections.model import MODELS, VALID, conditional
 from ardchoice.report.utilities import Equation
+from ardchoice.selection import Bic, Ebic
 from ardchoice.space import Term
 from ardchoice.text import percent
 
@@ -49,6 +51,20 @@ class Answer:
     notes: list[Note]
 
 
+LOGIT = (
+    "The model is a multinomial logit and so assumes independence from irrelevant alternatives: "
+    "how two alternatives share their choices does not depend on what else is on offer. Where some "
+    "resemble each other, hand the specification on to a nested or mixed logit."
+)
+EXPLAINED: dict[type, str] = {
+    Ebic: " EBIC is twice the log-likelihood lost, plus a price for every coefficient as in BIC, "
+    "plus one for having searched so many candidates; the lowest wins.",
+    Bic: " BIC is twice the log-likelihood lost, plus a price for every coefficient; the lowest "
+    "wins.",
+}
+"""What a rule is, where it is first named."""
+
+
 def answer(found: Findings) -> Answer:
     """The top of the page."""
     record = found.record
@@ -76,7 +92,7 @@ def _lead(found: Findings) -> str:
     return (
         f"{len(data):,} choices{persons}.{halves} Of {len(record.fit.terms):,} candidate terms "
         f"{record.rule.name} kept {len(terms)}, with {result.n_parameters} coefficients."
-        f"{made}{'.' if made else ''}"
+        f"{made}{'.' if made else ''}{EXPLAINED.get(type(record.rule), '')}"
     )
 
 
@@ -92,12 +108,16 @@ def _tiles(found: Findings) -> list[Tile]:
     ]
     if frame is not None and found.evaluation.folds:
         unit = "persons" if record.data.person is not None else "choices"
-        largest = float(record.data.shares().max())
+        simple = frame[frame["model"].isin([CONSTANTS, EQUAL])]
+        beside = [
+            f"{MODELS[str(model)]}: {percent(float(accuracy))}"
+            for model, accuracy in zip(simple["model"], simple["accuracy"], strict=True)
+        ]
         tiles.append(
             Tile(
                 percent(float(frame["accuracy"].iloc[0])),
                 f"of choices{' of persons' if unit == 'persons' else ''} left out predicted right",
-                f"always the most popular: {percent(largest)}",
+                ", ".join(beside),
             )
         )
     ties = len(record.specification.near_ties)
@@ -128,6 +148,7 @@ def _sure(found: Findings) -> list[Note]:
     notes = [*_converged(found), *_predicts(found), *_p_values(found), *_ties(found)]
     notes += _stable(found)
     notes += [n for n in sanity(record) if n.verdict != "plain" or n.title == "Signs"]
+    notes.append(Note("plain", "A multinomial logit", LOGIT))
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
     return notes + [Note("look", "A note on the estimates", text) for text in record.notes]
 

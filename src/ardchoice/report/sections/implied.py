@@ -54,7 +54,7 @@ def willingness(found: Findings) -> Section:
                 "worth",
                 f"What {'a unit' if not worth.frame['level'].iloc[0] else 'each level'} of "
                 f"{first} is worth in {worth.cost}. "
-                "Diamonds: everybody; dots: segments.",
+                "Diamonds: everybody; dots: segments; an arrow: the interval goes on.",
             ),
             _worth(worth.frame, worth.cost),
         ]

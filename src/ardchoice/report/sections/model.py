@@ -38,7 +38,8 @@ def estimates(found: Findings) -> Section:
     result, other = record.result, record.selection_result
     parts: list[Text | Note | Table] = []
     if other is None:
-        parts.append(conditional())
+        text = "As said at the top, they are too small: the same choices selected the terms."
+        parts.append(Note("look", "p-values are conditional on the selection", text))
         parts.append(_one(result))
     else:
         parts.append(Note("good", "p-values are valid", VALID))
@@ -54,7 +55,7 @@ def conditional() -> Note:
         "p-values are conditional on the selection",
         "The same choices selected the terms, so standard errors and p-values are conditional on "
         "that selection and too small. To select on one half of the persons and estimate on the "
-        "other: honest = true in study.toml, honest=True in Python.",
+        "other: honest = true in [selection] of study.toml, honest=True in Python.",
     )
 
 

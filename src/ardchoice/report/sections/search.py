@@ -25,7 +25,8 @@ def relevance(found: Findings) -> Section:
     )
     text = (
         "Every candidate has a prior variance λ of its own, learned from the data; λ of zero means "
-        "that the data have no use for the term beside the others. Evidence is the log Bayes "
+        "that the data have no use for the term beside the others, or that a near-twin took its "
+        "place in the ranking. Evidence is the log Bayes "
         "factor that is lost without it. Both rank candidates while all of them compete, twins "
         f"included. {what}"
     )
