@@ -144,6 +144,14 @@ def test_what_the_file_asks_to_be_looked_at_is_told(tmp_path: Path) -> None:
     assert doubts("[data]\n# ! not at the top") == []
 
 
+def test_a_table_that_is_not_there_is_told_before_a_study_file_that_is(tmp_path: Path) -> None:
+    (tmp_path / "study.toml").write_text("")
+    told = command("init", tmp_path / "no.csv", "--out", tmp_path / "study.toml", code=None)
+    assert told.exit_code
+    assert "There is no file" in told.stderr
+    assert "no.csv" in told.stderr
+
+
 def test_tables_and_studies_that_are_not_there_are_told(tmp_path: Path) -> None:
     assert "no-such.csv" in command("init", tmp_path / "no-such.csv", code=3).stderr
     for word in ("check", "run"):

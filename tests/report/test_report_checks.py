@@ -209,3 +209,8 @@ def arrows(found: Findings) -> list[str]:
     picture = drawing.worth(found)
     assert picture is not None
     return sorted(m for line in picture.axes[0].lines if (m := line.get_marker()) in ("<", ">"))
+
+
+def test_where_time_and_money_never_meet_sharing_is_proposed() -> None:
+    apart = with_model(plain_study(), "A: ASC + TT\nB: ASC + CO")
+    assert "generic = true in [space]" in worth(apart).refused["TT"]

@@ -239,6 +239,28 @@ def test_columns_that_cannot_explain_are_left_out(name, values, reason):
     assert (reason is None and said is None) or reason in said
 
 
+def test_what_counts_the_choices_of_a_person_is_bookkeeping():
+    table = made_up.mode_choice().rename(columns={"task": "trip"})
+    roles = roles_of(table)
+    assert roles.left_out["trip"] == "numbers the choices of every ID"
+    assert "trip" not in [c.name for c in roles.covariates]
+    # Gaps are left by choices that were taken out; what falls again counts nothing.
+    assert "trip" in roles_of(table.drop(index=[1, 40])).left_out
+    backwards = table.assign(trip=np.where(table["ID"] == 1, 4 - table["trip"], table["trip"]))
+    assert "trip" in [c.name for c in roles_of(backwards).covariates]
+
+
+def test_covariates_of_two_values_are_not_crowded_out(tmp_path):
+    settings, _, _ = settings_from(written(made_up.swissmetro(), tmp_path))
+    assert {"GA", "MALE", "INCOME", "AGE"} <= set(settings.space.by)
+
+
+def test_a_table_in_place_of_a_study_file_is_told_so(tmp_path):
+    path = written(made_up.mode_choice(), tmp_path, "survey.csv")
+    with pytest.raises(ac.ArdchoiceError, match=r"is a table.*`ardchoice init .*survey\.csv`"):
+        check_study(path)
+
+
 # -- Long tables ---------------------------------------------------------------------------------
 
 

@@ -15,6 +15,7 @@ from ardchoice.cli.places import (
     write_or_print,
 )
 from ardchoice.cli.voice import Voice, inert, say
+from ardchoice.data.tables import must_exist
 from ardchoice.errors import ArdchoiceError
 from ardchoice.settings import check_study, example_settings, guess_findings, guess_settings
 from ardchoice.settings.guess import Finding
@@ -46,6 +47,8 @@ def init(
     """  # noqa: D301 - click reads the backspace
     if example == (table is not None):
         raise click.UsageError("Name a table to look at, or say --example.")
+    if table is not None:
+        must_exist(table)
     if str(out) != STDOUT:
         must_be_free(out, force)
     if table is None:

@@ -84,7 +84,10 @@ def willingness_to_pay(
             "not linear: nobody trades money there."
         )
     if not out:
-        raise SpecificationError(f"No alternative has both {attribute} and {cost} in the model.")
+        raise SpecificationError(
+            f"No alternative has both {attribute} and {cost} in the model. Coefficients that all "
+            "alternatives share may bring them together: try generic = true in [space]."
+        )
     return out
 
 

@@ -26,6 +26,8 @@ MOST_MISTAKES = 100
 """More are not looked for."""
 ROUNDS = 50
 """Most times that what is wrong is set aside to see what else is wrong."""
+TABLES = frozenset({".csv", ".tsv", ".tab", ".dat", ".txt", ".gz", ".parquet", ".pq", ".xlsx"})
+"""Endings that files with choices have, and study files have not."""
 
 
 def read_settings(path: str | Path) -> StudySettings:
@@ -57,6 +59,11 @@ def settings_text(path: Path) -> str:
         hint = did_you_mean(path.name, sorted(p.name for p in folder.glob("*.toml")))
         raise ArdchoiceError(
             f"There is no study file '{path}'. {hint} `ardchoice init TABLE` writes one."
+        )
+    if path.suffix.lower() in TABLES:
+        raise ArdchoiceError(
+            f"'{path}' is a table, not a study file. `ardchoice init {path}` writes a study file "
+            "for it."
         )
     try:
         with path.open("rb") as file:

@@ -169,7 +169,9 @@ def _with_people(
     person = find_person([c for c in free if c is not choice], situation, answers)
     weight = find_weight(free, answers)
     used |= {f.value for f in (person, weight) if f.value} | set(roles.pair)
-    covariates, left_out = find_covariates(columns, used, choice, situation)
+    covariates, left_out = find_covariates(
+        columns, used, choice, situation, named(columns, person.value)
+    )
     taken = {c.name for c in covariates}
     attributes = tuple(
         replace(a, name=f"{a.name}_alt", how={"column": a.name, **a.how}) if a.name in taken else a

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+import numpy as np
+
 from ardchoice.data.recode import CODE_LEVELS
 from ardchoice.settings.guess.long import same_within
 from ardchoice.settings.guess.profile import Column
@@ -83,6 +85,7 @@ def find_covariates(
     used: set[str],
     choice: Column | None,
     situation: Column | None,
+    person: Column | None = None,
 ) -> tuple[tuple[Variable, ...], dict[str, str]]:
     """Facts about people, the likeliest to matter first in mind, and what is left out and why."""
     found: list[Variable] = []
@@ -91,6 +94,8 @@ def find_covariates(
         if column.name in used:
             continue
         reason = why_not(column, choice, situation)
+        if reason is None and person is not None and counts_within(person, column, situation):
+            reason = f"numbers the choices of every {person.name}"
         if reason is None:
             found.append(covariate(column))
         else:
@@ -124,6 +129,25 @@ def why_not(column: Column, choice: Column | None, situation: Column | None) -> 
     if column.missing > 0.5 * column.rows:
         return f"missing in {100 * column.missing / column.rows:.0f}% of the rows"
     return None
+
+
+def counts_within(person: Column, column: Column, situation: Column | None) -> bool:
+    """Whether a column goes 1, 2, 3, ... through the choices of every person."""
+    if column.missing or not column.whole or column.low not in (0, 1):
+        return False
+    if column.distinct != column.high - column.low + 1 or len(column.labels) != column.distinct:
+        return False
+    rows = np.arange(column.rows)
+    if situation is not None:
+        rows = np.unique(situation.codes, return_index=True)[1]
+    order = rows[np.lexsort((rows, person.codes[rows]))]
+    who, number = person.codes[order], column.codes[order]
+    same = who[1:] == who[:-1]
+    most = int(np.bincount(who).max())
+    # A few choices may have been left out, so that there are gaps.
+    return bool(same.any() and np.all(number[1:][same] > number[:-1][same])) and (
+        column.distinct <= most + 2
+    )
 
 
 def _pooled(name: str) -> str:

@@ -8,11 +8,13 @@ from dataclasses import dataclass
 from ardchoice.settings.guess.people import plausible
 from ardchoice.settings.guess.profile import Column
 from ardchoice.settings.guess.roles import Roles, Variable
-from ardchoice.settings.guess.words import UNLIKED, says
+from ardchoice.settings.guess.words import PEOPLE, UNLIKED, says, words
 
 MOST_LABELLED = 12
 """Alternatives up to which each has coefficients of its own."""
 MOST_BY = 5
+MOST_PAIRS = 3
+"""Covariates of two values that come first: what is large leaves them no room."""
 MOST_ATTRIBUTES = 25
 """Beyond this many attributes their logarithms are not tried at first."""
 BUDGET = ((20_000, 400), (200_000, 200))
@@ -70,7 +72,10 @@ def plan_space(roles: Roles, situations: int, columns: Sequence[Column]) -> Plan
     by: list[str] = []
     others: list[str] = []
     total = mains
-    for covariate in sorted(roles.covariates, key=plausible):
+    likely = sorted(roles.covariates, key=plausible)
+    pairs = [c for c in likely if c.columns == 1 and c.how.get("kind") == "categorical"]
+    pairs = [c for c in pairs if any(w in PEOPLE for w in words(c.name))][:MOST_PAIRS]
+    for covariate in [*pairs, *(c for c in likely if c not in pairs)]:
         more = mains * covariate.columns
         if len(by) < MOST_BY and total + more <= budget:
             by.append(covariate.name)
