@@ -44,7 +44,7 @@ def work(listener: Listener) -> None:
         relevance(Step(i, 200, -500.0 + i, 40 - i, 0.1 * i, np.ones(3)))
     search = tell_search(listener)
     assert search is not None
-    search(SearchStep(2, 12, 1034.5, 17))
+    search(SearchStep(2, 12, 1034.5, 17, "EBIC"))
     for fold in range(1, 6):
         listener(Event("evaluate", fold, 5, f"fold {fold} of 5", {}, 2.0 * fold, 10.0 - 2 * fold))
 
@@ -74,7 +74,7 @@ def test_a_terminal_shows_every_phase_with_its_last_word_within_its_width(width:
     assert "elapsed" in lines[-1]
     if width >= WIDTH:
         assert "pass 3, 37 terms active, evidence -497.0" in lines[-4]
-        assert "round 2, 12 terms, best criterion 1,034.5, 17 refits" in lines[-3]
+        assert "round 2, 12 terms, best EBIC 1,034.5, 17 refits" in lines[-3]
 
 
 def test_a_phase_that_is_stopped_is_marked_and_the_cursor_comes_back() -> None:

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -342,3 +343,17 @@ def test_progress_is_told_round_by_round(fit: ac.ArdFit) -> None:
     ac.select(fit, progress=heard.append)
     assert [step.round for step in heard] == list(range(1, len(heard) + 1))
     assert heard[-1].refits >= heard[0].refits > 0
+
+
+@pytest.mark.parametrize("signs", [{}, {"TT": "-", "CO": "+"}])
+def test_what_is_told_ends_with_the_criterion_of_the_specification(
+    fit: ac.ArdFit, signs: dict[str, str]
+) -> None:
+    heard: list[SearchStep] = []
+    structure = ac.Structure(signs=signs)  # type: ignore[arg-type]
+    found = ac.select(fit, structure=structure, progress=heard.append)
+    last = heard[-1]
+    assert (last.criterion, last.terms) == (pytest.approx(found.criterion), len(found))
+    assert last.measure == found.measure == "EBIC"
+    for before, after in pairwise(heard):
+        assert after.criterion <= before.criterion or after.higher

@@ -116,8 +116,8 @@ def tell_search(listener: Listener | None) -> Callable[[SearchStep], None] | Non
         tell(
             step.round,
             0,
-            f"round {step.round}, {step.terms} terms, best criterion {step.criterion:,.1f}, "
-            f"{step.refits} refits",
+            f"round {step.round}, {step.terms} terms, best {step.measure} {step.criterion:,.1f}"
+            f"{f' (higher, {step.higher})' if step.higher else ''}, {step.refits} refits",
             round=step.round,
             terms=step.terms,
             criterion=step.criterion,

@@ -56,12 +56,18 @@ Score = tuple[int, float]
 
 @dataclass(frozen=True)
 class SearchStep:
-    """Progress of a search: which round, terms and criterion of the best so far, refits made."""
+    """Progress of a search: which round, terms and criterion of the best so far, refits made.
+
+    The criterion is the one that the specification ends with, without what forms cost; `measure` is
+    its name. It falls from step to step, or `higher` says for what it does not.
+    """
 
     round: int
     terms: int
     criterion: float
     refits: int
+    measure: str = "criterion"
+    higher: str = ""
 
 
 @dataclass(frozen=True, eq=False)
@@ -197,6 +203,8 @@ class _Walk:
         self.problem, self.progress, self.near = problem, progress, near
         self.tried: dict[Chosen, Score] = {}
         self.rounds = 0
+        self._told: tuple[Score, float] | None = None
+        self._top: Chosen | None = None
         self._latest: tuple[Chosen, Surrogate] | None = None
 
     def confirm(self, chosen: Chosen, start: Floats | None, best: Fitted | None = None) -> Fitted:
@@ -323,9 +331,20 @@ class _Walk:
         return best
 
     def _tell(self, best: Fitted) -> None:
-        if self.progress is not None:
-            value, refits = self.tried[best.chosen][1], self.problem.models.refits
-            self.progress(SearchStep(self.rounds, len(best.chosen), value, refits))
+        """The best of all descents, which need not be that of this one."""
+        if self._top is None or self.tried[best.chosen] < self.tried[self._top]:
+            self._top = best.chosen
+        if self.progress is None:
+            return
+        top, problem = self._top, self.problem
+        score = self.tried[top]
+        value, higher = score[1] - problem.constraints.cost(top), ""
+        if self._told is not None and value > self._told[1]:
+            signs = score[0] < self._told[0][0]
+            higher = "for expected signs" if signs else "for linear forms"
+        self._told = (score, value)
+        refits, name = problem.models.refits, problem.criterion.name
+        self.progress(SearchStep(self.rounds, len(top), value, refits, name, higher))
 
 
 @dataclass(frozen=True, eq=False)
