@@ -12,6 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data.choices import Attribute, Covariate
+from ardchoice.data.near import near_misses
 from ardchoice.data.recode import CODE_LEVELS
 from ardchoice.data.tally import (
     LARGEST,
@@ -41,6 +42,7 @@ LEARNING_ONLY = frozenset(
         "constant-attribute",
         "constant-covariate",
         "empty-level",
+        "near-miss",
         "never-available",
         "never-chosen",
         "one-always-chosen",
@@ -119,6 +121,7 @@ def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
         *_weight_problems(draft, counted),
         *_person_problems(draft),
         *_scale_problems(draft, counted),
+        *_name_problems(draft, counted),
     ]
     if not draft.learning:
         problems = [p for p in problems if p.code not in LEARNING_ONLY]
@@ -288,6 +291,35 @@ def sentinels(seen: Numbers) -> list[int]:
     # -1, 0, 1 is effects coding: a negative code is suspect only beside proper quantities.
     proper = low >= 0 and high > SENTINEL_GAP
     return [code for code in found if (code < 0 and proper) or abs(code) > far]
+
+
+def _name_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
+    """Levels, and alternatives of a long table, that look like slips of the pen."""
+    variables: list[Attribute | Covariate] = [
+        *draft.attributes.values(),
+        *draft.covariates.values(),
+    ]
+    for variable in variables:
+        if variable.levels is None:
+            continue
+        for miss in near_misses(variable.levels, counted.levels[variable.name]):
+            yield _warning(
+                "near-miss",
+                f"{variable.name} has level {miss.name!r} in {_times(miss.rows)}; did you mean "
+                f"{miss.meant!r}? Mend the table, or say "
+                f"merge={{{miss.meant!r}: [{miss.name!r}]}}.",
+            )
+    if draft.unit == "situation":
+        for miss in near_misses(draft.alternatives, counted.available):
+            yield _warning(
+                "near-miss",
+                f"Alternative {miss.name!r} has {_times(miss.rows)}; did you mean {miss.meant!r}? "
+                "Mend the table.",
+            )
+
+
+def _times(rows: int) -> str:
+    return f"{rows} row{'s' if rows != 1 else ''}"
 
 
 def _covariate_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
