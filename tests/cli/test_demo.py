@@ -32,7 +32,9 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
     for line in README_PART.search(README.read_text(encoding="utf-8"))[1].splitlines():  # type: ignore[index]
         assert line in printed
     # It is a study like any other.
-    assert "15,212.7" in command("run", folder / "study.toml", "--resume").stdout
+    again = command("run", folder / "study.toml", "--resume")
+    assert "15,212.7" in again.stdout
+    assert "finished before, so nothing was left to do" in again.stderr
 
 
 def test_its_table_holds_the_published_data(tmp_path: Path) -> None:

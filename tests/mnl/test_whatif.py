@@ -266,3 +266,14 @@ def test_situations_without_choices_can_be_predicted_but_not_scored(data: Choice
         result.score(new)
     with pytest.raises(ac.ArdchoiceError, match="no observed choices"):
         ac.fit_mnl(new, "TRAIN: ASC")
+
+
+@pytest.mark.parametrize("by", [None, [], ["AGE", "PURPOSE", "GA"]])
+def test_what_is_printed_fits_and_hides_no_number(result: MnlResult, by: list[str] | None) -> None:
+    for frame in (result.wtp("TT", "CO", by=by), result.elasticities("TT", by=by or ())):
+        lines = str(frame).splitlines()
+        assert max(map(len, lines)) <= 80
+        assert lines[0].split()[-4:] == ["estimate", "std_err", "low", "high"]
+        first = float(lines[2].split()[-4])
+        assert first == pytest.approx(frame["estimate"][0], rel=1e-3)
+        assert type(frame[frame["n"] > 0]) is pd.DataFrame

@@ -13,7 +13,7 @@ import ardchoice as ac
 from ardchoice.cli.ending import Code
 from ardchoice.cli.places import command_line, new_folder
 from ardchoice.cli.voice import Voice, say
-from ardchoice.progress import Kind, listening
+from ardchoice.progress import Event, Kind, listening
 from ardchoice.run import REPORT, run_study
 from ardchoice.settings import read_settings
 from ardchoice.settings.check import telling_lines
@@ -60,6 +60,12 @@ def run(
     again = ["run", study, *(["--out", out] if out else []), *(["--dask", dask] if dask else [])]
     voice.resume = command_line(*again, "--resume")
     kind: Kind = "json" if as_json else "quiet" if quiet else "auto"
+    heard: list[str] = []
+
+    def hear(event: Event) -> None:
+        heard.append(event.phase)
+        listener(event)
+
     with working(dask) as executor, listening(kind) as listener, telling_lines(study):
         made = run_study(
             settings,
@@ -67,10 +73,12 @@ def run(
             base=base,
             resume=resume,
             force=force,
-            listener=listener,
+            listener=hear,
             command=command_line(*again),
             executor=executor,
         )
+    if not heard:
+        voice.warning(f"'{folder}' was finished before, so nothing was left to do.")
     if as_json:
         click.echo(json.dumps(_essentials(made, folder)))
     else:

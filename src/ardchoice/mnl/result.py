@@ -19,6 +19,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.logit.block import Floats
 from ardchoice.mnl import money, whatif
 from ardchoice.mnl.baselines import constants_loglik
+from ardchoice.mnl.shown import Shown
 from ardchoice.mnl.summary import summarise
 from ardchoice.space import Specification
 
@@ -352,7 +353,7 @@ class MnlResult:
         for position, key in enumerate(keys):
             frame.insert(position, key, [getattr(e, key) for e in found])
         # The question is how large, not whether zero; and it prints in 80 columns.
-        return frame.drop(columns=["z", "p"])
+        return Shown(frame.drop(columns=["z", "p"]))
 
 
 def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
