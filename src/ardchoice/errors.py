@@ -34,7 +34,10 @@ class DataError(ArdchoiceError):
         lines = [f"The data have {count} that would make any model wrong:"]
         lines += [f"  {i}. {problem.message}" for i, problem in enumerate(errors, 1)]
         if any(problem.rows for problem in errors):
-            lines.append("Rows are counted from 0, situations go by their own ids.")
+            lines.append(
+                "Rows are counted from 0: row 0 is line 2 of a text file, row 100 line 102. "
+                "Situations go by their own ids."
+            )
         super().__init__("\n".join(lines))
 
 

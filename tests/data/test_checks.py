@@ -416,3 +416,14 @@ def test_the_warning_of_a_sentinel_names_the_remedy() -> None:
     problem = the_warning("sentinel", lambda: read_table(changed("CAR_TT", [2, 6], 99999)))
     says(problem, "missing_values = [99999]")
     says(the_refusal(lambda: read_table(missing_values=99)), "a list of values")
+
+
+def test_an_error_says_on_which_line_of_a_file_a_row_is(tmp_path: Path) -> None:
+    path = tmp_path / "choices.csv"
+    table = pd.concat([wide_table()] * 13, ignore_index=True)
+    table.loc[100, "CHOICE"] = 7
+    table.to_csv(path, index=False)
+    with pytest.raises(ac.DataError) as refusal:
+        read_table(path)
+    says(str(refusal.value), "1 row (100)", "row 100 line 102")
+    assert path.read_text().splitlines()[102 - 1].startswith("13,7,")
