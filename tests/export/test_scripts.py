@@ -13,6 +13,7 @@ from export_models import (
     MODECHOICE_SPECIFICATION,
     ODD_CORNERS,
     RAGGED_SPECIFICATION,
+    ROLES,
     corners,
     modechoice,
     modechoice_by_two,
@@ -88,6 +89,19 @@ def test_situations_of_two_columns_are_told_apart_in_the_script(tmp_path: Path) 
         ac.fit_mnl(modechoice_by_two(tmp_path), MODECHOICE_SPECIFICATION), tmp_path
     )
     assert reads(scripts["pylogit"]) == "two.csv"
+
+
+def test_codes_that_stand_for_missing_ones_are_a_level_in_the_script_too(tmp_path: Path) -> None:
+    table = trips()
+    table["sex"] = table["sex"].astype(object)
+    table.loc[:30, "sex"] = "-99"
+    table.to_csv(tmp_path / "trips.csv", index=False)
+    roles = {**ROLES["covariates"], "sex": ac.Categorical("sex", missing="unknown")}
+    data = wide(tmp_path / "trips.csv", covariates=roles, missing_values=[-99])
+    assert data.covariates["sex"].levels is not None
+    assert data.covariates["sex"].levels[0] == "unknown"
+    scripts = check_scripts(ac.fit_mnl(data, EVERY_TRANSFORM), tmp_path)
+    assert reads(scripts["pylogit"]) != "trips.csv"
 
 
 def test_ragged_choice_sets_shared_coefficients_and_weights(tmp_path: Path) -> None:
