@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import logging
 import signal
-from collections.abc import Callable
+import threading
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import contextmanager, suppress
 from functools import partial
+from multiprocessing import resource_tracker
 from typing import Any
 
 from ardchoice.errors import ArdchoiceError
@@ -75,29 +77,54 @@ def local_cluster(workers: int | None = None) -> Any:
             dashboard_address=":0",
             silence_logs=logging.CRITICAL,
             set_as_default=False,
-            preload=[__name__],
         )
     )
 
 
-def dask_setup(worker: object) -> None:
-    """Called by Dask in every worker that it starts for `local_cluster`.
-
-    Ctrl-C reaches all processes of a terminal; it is for the one that waits for results to hear.
-    """
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-
-
 def _started(make: Callable[[], Any]) -> Any:
     """A client that is whole or not there: one that Ctrl-C leaves half-made hangs at the end."""
-    with ThreadPoolExecutor(1) as pool:
+    with ThreadPoolExecutor(1, initializer=_be_deaf) as pool:
         coming = pool.submit(make)
         try:
             return coming.result()
         except (KeyboardInterrupt, SystemExit):
-            with suppress(Exception):
+            with _undisturbed(), suppress(Exception):
                 coming.result().close()
             raise
+
+
+def _be_deaf() -> None:
+    """Let this thread, and all threads and processes that it starts, not hear Ctrl-C.
+
+    Ctrl-C reaches all processes of a terminal; it is for the one that waits for results to hear.
+    """
+    if hasattr(signal, "pthread_sigmask"):
+        # Else it is started with the first process, and opens the ears of the thread again.
+        resource_tracker.ensure_running()
+        signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+
+
+@contextmanager
+def closing(client: Any) -> Iterator[Any]:
+    """A client that is closed in the end, and not once more interrupted in that."""
+    try:
+        yield client
+    finally:
+        with _undisturbed():
+            client.close()
+
+
+@contextmanager
+def _undisturbed() -> Iterator[None]:
+    """No Ctrl-C while it lasts: half-closed, a client would hang for a minute."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _distributed() -> Any:

@@ -13,6 +13,7 @@ import ardchoice as ac
 from ardchoice.cli.ending import Code
 from ardchoice.cli.places import command_line, new_folder
 from ardchoice.cli.voice import Voice, say
+from ardchoice.cluster import closing
 from ardchoice.progress import Event, Kind, listening
 from ardchoice.run import REPORT, run_study
 from ardchoice.settings import read_settings
@@ -88,8 +89,7 @@ def run(
 
 def working(dask: str | None) -> AbstractContextManager[Any]:
     """The workers of a cluster while it lasts; None for this process."""
-    client: AbstractContextManager[Any] = nullcontext() if dask is None else ac.connect(dask)
-    return client
+    return nullcontext() if dask is None else closing(ac.connect(dask))
 
 
 def end_of(voice: Voice, study: ac.Study, folder: Path) -> None:
