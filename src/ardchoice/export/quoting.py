@@ -8,25 +8,7 @@ from __future__ import annotations
 
 import math
 
-_TEX = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "%": r"\%",
-    "_": r"\_",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    "-": r"{-}",  # two in a row would become a dash
-}
+from ardchoice.text import LATEX
 
 
 def one_line(text: str) -> str:
@@ -83,4 +65,4 @@ def _r_character(c: str) -> str:
 
 def tex(text: str) -> str:
     """Text in a LaTeX document, every sign of it printed as itself."""
-    return "".join(_TEX.get(c, c) for c in one_line(text))
+    return "".join(LATEX.get(c, c) for c in one_line(text))

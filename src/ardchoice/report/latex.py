@@ -4,30 +4,14 @@ from __future__ import annotations
 
 from ardchoice.report.document import Table, show
 from ardchoice.report.style import one_line
+from ardchoice.text import LATEX
 
 LONG = 40
 """Rows from which a table may break across pages."""
 MANY = 55
 """Characters from which a column of text is broken into lines."""
 
-_SIGNS = {
-    "\\": r"\textbackslash{}",
-    "{": r"\{",
-    "}": r"\}",
-    "$": r"\$",
-    "&": r"\&",
-    "#": r"\#",
-    "_": r"\_",
-    "%": r"\%",
-    "^": r"\textasciicircum{}",
-    "~": r"\textasciitilde{}",
-    "<": r"\textless{}",
-    ">": r"\textgreater{}",
-    "|": r"\textbar{}",
-    '"': r"\textquotedbl{}",
-    "'": r"\textquotesingle{}",
-    "`": r"\textasciigrave{}",
-    "-": r"{-}",
+_SIGNS = LATEX | {
     "[": r"{[}",
     "]": r"{]}",
     "*": r"{*}",
@@ -46,8 +30,8 @@ _SIGNS = {
     "”": r"\textquotedblright{}",
     "\N{REPLACEMENT CHARACTER}": "?",
 }
-"""What LaTeX takes for its own, and what its usual fonts do not have; a bracket could be an option,
-two hyphens a dash, a star after a line break a command."""
+"""And what its usual fonts do not have; a bracket could be an option, a star after a line break a
+command."""
 
 
 def escape(text: str) -> str:
