@@ -3,13 +3,14 @@
 import numpy as np
 import pandas as pd
 import pytest
+from one_by_one import one_by_one
 from scipy import stats
 
 import ardchoice as ac
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import make_groups
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.meanfield import MeanField, mean_field
+from ardchoice.ard.quadratic import Kind, posterior
 from ardchoice.ard.standard import may_centre, spread_of, standard_of
 
 SAME = 1e-6  # sums in another order, through a search that stops at 1e-6 standard deviations
@@ -74,8 +75,6 @@ def test_the_table_has_what_it_promises(fit: ac.ArdFit, space: ac.SearchSpace) -
 
 
 def test_evidence_lost_is_the_evidence_without_the_term(fit: ac.ArdFit) -> None:
-    from ardchoice.ard.quadratic import posterior
-
     groups = fit.term_groups
     frame = fit.relevance()
     for i in np.flatnonzero((fit.lam > 0) & np.isfinite(fit.lam))[:6]:
@@ -85,17 +84,22 @@ def test_evidence_lost_is_the_evidence_without_the_term(fit: ac.ArdFit) -> None:
         assert frame["evidence"][i] == pytest.approx(lost, abs=1e-6)
 
 
-def test_no_single_change_of_a_prior_variance_raises_the_evidence(fit: ac.ArdFit) -> None:
-    from ardchoice.ard.quadratic import posterior
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+def test_no_single_change_of_a_prior_variance_raises_what_is_maximised(
+    drawn: ac.ChoiceData, space: ac.SearchSpace, kind: Kind
+) -> None:
+    fit = ac.fit_ard(drawn, space, solver=ac.Newton(posterior=kind))
+
+    def value(lam: np.ndarray) -> float:
+        return posterior(fit.quadratic, fit.term_groups, lam, kind).log_evidence
 
     for i in range(0, len(fit.lam), 7):
-        for value in (0.0, 0.001, 0.1):
+        for other in (0.0, 0.001, 0.1):
             if np.isinf(fit.lam[i]):
                 continue
             changed = fit.lam.copy()
-            changed[i] = value
-            there = posterior(fit.quadratic, fit.term_groups, changed).log_evidence
-            assert there <= fit.log_evidence + 1e-6
+            changed[i] = other
+            assert value(changed) <= value(fit.lam) + 1e-6
 
 
 def test_the_order_of_rows_and_terms_does_not_matter(drawn: ac.ChoiceData) -> None:
@@ -121,23 +125,23 @@ def test_newton_twice_is_the_same_to_the_last_bit(drawn: ac.ChoiceData) -> None:
 
 def test_dsvi_ends_at_an_optimum_of_the_bound(drawn: ac.ChoiceData) -> None:
     data = drawn.take(np.arange(4500))
-    space = small_space(data)
-    field = ac.fit_ard(data, space, solver=ac.Dsvi(seed=1))
+    space, prior = small_space(data), ac.Prior(shrink_constants=True)
+    field = ac.fit_ard(data, space, solver=ac.Dsvi(seed=1), prior=prior)
     assert field.converged
     assert not field.moving
-    again = ac.fit_ard(data, space, solver=ac.Dsvi(seed=1))
+    again = ac.fit_ard(data, space, solver=ac.Dsvi(seed=1), prior=prior)
     np.testing.assert_array_equal(field.lam, again.lam)
-    newton = ac.fit_ard(data, space)
-    assert newton.log_evidence >= field.log_evidence - 1e-6
+    newton = ac.fit_ard(data, space, prior=prior)
+    reached = [laplace_evidence(newton, lam, "diagonal") for lam in (newton.lam, field.lam)]
+    # λ is best where the curvature is held; that it moves a little with λ is left out by both.
+    assert reached[0] >= reached[1] - 1e-3
     # Where draws and batches ended, closed forms on all the data find nothing to move.
-    groups, term_group = make_groups(ac.Design(data, space.terms), ac.Prior())
-    shrunk = term_group < groups.n
-    q = MeanField(field.lam[shrunk], field.mean, field.sd**2)
-    exact = mean_field(field.quadratic, groups, q)
+    groups, _ = make_groups(ac.Design(data, space.terms), prior)
+    exact = one_by_one(field.quadratic, groups, field.lam, field.mean)
     on = exact.variance > 0
     moved = np.abs(exact.mean - field.mean)[on] / np.sqrt(exact.variance[on])
     assert moved.max() < 3 * ac.Dsvi().tolerance
-    np.testing.assert_array_equal(exact.lam > 0.002, field.lam[shrunk] > 0.002)
+    np.testing.assert_array_equal(exact.lam > 0.002, field.lam > 0.002)
 
 
 def test_dsvi_says_what_still_moves_when_cut_short(drawn: ac.ChoiceData) -> None:
@@ -159,11 +163,11 @@ def test_the_published_schedule_runs_and_does_not_claim_convergence_when_cut(
     assert (fit.lam > 0).all()
 
 
-def test_the_diagonal_posterior_agrees_with_the_published_schedule_in_full(
+def test_newton_agrees_with_the_published_schedule_in_full(
     drawn: ac.ChoiceData, space: ac.SearchSpace
 ) -> None:
     prior = ac.Prior(shrink_constants=True)
-    fit = ac.fit_ard(drawn, space, solver=ac.Newton(posterior="diagonal"), prior=prior)
+    fit = ac.fit_ard(drawn, space, prior=prior)
     assert fit.converged
     found = dict(zip(map(str, space.terms), fit.lam, strict=True))
     assert {term for term, lam in found.items() if lam > 0.05} == set(PUBLISHED_SCHEDULE)
@@ -180,7 +184,8 @@ def test_constants_are_left_alone_unless_told(drawn: ac.ChoiceData) -> None:
 def test_one_prior_variance_for_all(drawn: ac.ChoiceData) -> None:
     data = drawn.take(np.arange(3000))
     space = small_space(data)
-    fit = ac.fit_ard(data, space, prior=ac.Prior(common=True))
+    exact = ac.Newton(posterior="full")
+    fit = ac.fit_ard(data, space, solver=exact, prior=ac.Prior(common=True))
     finite = fit.lam[np.isfinite(fit.lam)]
     assert np.ptp(finite) == 0
     assert finite[0] > 0

@@ -52,6 +52,12 @@ def test_relevance_from_a_sample_is_that_of_all_data(fits):
     np.testing.assert_allclose(few.log_evidence, full.log_evidence, rtol=1e-9)
 
 
+def test_a_sample_that_is_too_small_to_tell_is_not_begun_with(data, space, fits):
+    small = ac.fit_ard(data, space, solver=ac.Newton(sample=300))
+    assert "sample" not in small.reason
+    np.testing.assert_array_equal(small.lam, fits[0].lam)
+
+
 def test_fewer_passes_over_all_data_are_made(fits):
     full, few = fits
     assert few.passes < full.passes

@@ -40,7 +40,7 @@ add = ["TRAIN: sqrt(TT)"]
 signs = { TT = "-", CO = "-" }
 
 [solver]
-posterior = "full"
+posterior = "diagonal"
 
 [selection]
 rule = "bic"

@@ -101,7 +101,7 @@ def test_repeated_searches_and_slow_solvers_are_mentioned(path):
         path,
         ('rule = "bic"', 'rule = "held-out"'),
         ('exports = ["biogeme"]', "stability_pairs = 5\nsearch_in_folds = true"),
-        ('posterior = "full"', 'method = "dsvi"'),
+        ('posterior = "diagonal"', 'method = "dsvi"'),
     )
     text = " ".join(check_study(path).split())
     for part in (

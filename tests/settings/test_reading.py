@@ -60,7 +60,7 @@ def test_every_mistake_is_told_at_once_with_line_key_and_the_nearest_name():
         ('base = "CAR"', 'base = "car"'),
         ("sqrt(TT)", "sqrt(TTT)"),
         ('TT = "-"', 'TX = "-"'),
-        ('posterior = "full"', "batches = 3"),
+        ('posterior = "diagonal"', "batches = 3"),
         ('rule = "bic"', 'rule = "bik"'),
     )
     found = {(line, ".".join(map(str, key))): message for line, key, message in told(text)}
@@ -134,10 +134,14 @@ def test_what_tomllib_itself_gives_up_on_is_a_mistake_too(text):
         ('"linear", "log1p", "segments( 4 )"', "", "empty"),
         ('signs = { TT = "-", CO = "-" }', 'signs = "-"', "a table is wanted"),
         ('CO = "-"', 'CO = "minus"', "there is no 'minus' here"),
-        ('posterior = "full"', "max_passes = 0", "at least 1"),
-        ('posterior = "full"', "start = nan", "finite"),
-        ('posterior = "full"', 'method = "newtn"', "Did you mean 'newton'"),
-        ('posterior = "full"', 'posterior = "full"\nheredity = true', "belongs in [structure]"),
+        ('posterior = "diagonal"', "max_passes = 0", "at least 1"),
+        ('posterior = "diagonal"', "start = nan", "finite"),
+        ('posterior = "diagonal"', 'method = "newtn"', "Did you mean 'newton'"),
+        (
+            'posterior = "diagonal"',
+            'posterior = "diagonal"\nheredity = true',
+            "belongs in [structure]",
+        ),
         ('exports = ["biogeme"]', 'exports = ["bigeme"]', "Did you mean 'biogeme'"),
         ('exports = ["biogeme"]', "folds = 1", "0 for none"),
         ("TRAIN: ASC + TT\n", "TRAIN: ASC + * TT\n", "expected"),

@@ -20,19 +20,17 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice.ard.ascent import maximise_evidence
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import Batch, Likelihood
-from ardchoice.ard.meanfield import MeanField, bound, mean_field, quadratic_bound, start_at
-from ardchoice.ard.quadratic import Quadratic, expand, maximise_evidence
+from ardchoice.ard.meanfield import MeanField, bound, start_at
+from ardchoice.ard.quadratic import Quadratic, expand, posterior
 from ardchoice.ard.trace import Report, Step
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Sums
 
 Floats = npt.NDArray[np.float64]
 
-SWEEPS = 40
-"""Most sweeps of an epoch: what is left to move then moves in the next, on a quadratic that has
-moved as well."""
 LEASH = 1.0
 """Largest move of a mean in an epoch, on standardised columns."""
 
@@ -202,7 +200,7 @@ class Dsvi:
 AVERAGE_FROM = 5
 """Epochs before averaging begins: by then q is close to where it will end."""
 ROUGH = 1e-3
-"""How exact the top of the evidence need be to start from: the bound has its own."""
+"""Change of λ and of the bound that an epoch leaves to the next, on a quadratic that has moved."""
 FORGET = 0.05
 """Smallest weight of a new epoch, so that early ones are forgotten."""
 
@@ -260,7 +258,7 @@ def run_dsvi(
         last, state = state.q, remember(state, whole.quadratic, weight_of(epoch))
         # 3 · A ridge to start from, then λ of its own for every term.
         ridge = solver.start if epoch in (1, AVERAGE_FROM) else None
-        state = sweep(state, groups, before, optimise=epoch > 0, ridge=ridge)
+        state = revise(state, groups, before, optimise=epoch > 0, ridge=ridge)
         state = DsviState(_held(last, state.q), state.quadratic)
         # 4 · Is anything still moving?
         moving = still_moving(last, state.q, groups, solver.tolerance, report.line)
@@ -313,7 +311,7 @@ def remember(state: DsviState, new: Quadratic, weight: float) -> DsviState:
     return DsviState(state.q, new if old is None else mix(old, new, weight))
 
 
-def sweep(
+def revise(
     state: DsviState,
     groups: Groups,
     before: Quadratic | None,
@@ -321,25 +319,19 @@ def sweep(
     optimise: bool,
     ridge: float | None = None,
 ) -> DsviState:
-    """λ, μ and c² of every term in turn, in closed form, on the running quadratic.
+    """λ, μ and c² of every term at the top of the bound on the running quadratic.
 
-    With a ridge, also from where the evidence is highest, starting at that λ: the bound has more
-    hills than the evidence, and term after term leads to the nearest one.
+    With a ridge, also from that λ for all: the bound has more than one hill.
     """
     if state.quadratic is None:
         return state
     total = state.quadratic if before is None else state.quadratic + before
-    starts = [state.q]
-    if ridge is not None:
-        lam = np.full(groups.n, ridge)
-        top = maximise_evidence(total, groups, [lam], tolerance=ROUGH, worth=ROUGH)
-        starts.append(MeanField(top.lam, top.post.mean, top.post.variance))
-    ends = [
-        mean_field(total, groups, q, optimise=optimise, sweeps=SWEEPS, tolerance=1e-3)
-        for q in starts
-    ]
-    best = max(ends, key=lambda q: quadratic_bound(total, groups, q.mean, q.variance))
-    return DsviState(best, state.quadratic)
+    if not optimise:
+        post = posterior(total, groups, state.q.lam, "diagonal")
+        return DsviState(MeanField(state.q.lam, post.mean, post.variance), state.quadratic)
+    starts = [state.q.lam] if ridge is None else [state.q.lam, np.full(groups.n, ridge)]
+    top = maximise_evidence(total, groups, starts, tolerance=ROUGH, worth=ROUGH, kind="diagonal")
+    return DsviState(MeanField(top.lam, top.post.mean, top.post.variance), state.quadratic)
 
 
 def mix(old: Quadratic, new: Quadratic, weight: float) -> Quadratic:

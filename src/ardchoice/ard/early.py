@@ -26,6 +26,9 @@ from ardchoice.logit import Block, Sums, evaluate, total
 
 Floats = npt.NDArray[np.float64]
 
+ENOUGH = 4
+"""Situations per column that a sample must have: fewer can be foretold without knowing anything."""
+
 
 @dataclass(frozen=True, eq=False)
 class Early:
@@ -79,7 +82,7 @@ def begin_early(
     """
     size = sample_size(solver.sample, design)
     rows = sample_rows(design.data, size) if size and over == "available" else np.empty(0)
-    if not len(rows):
+    if len(rows) < ENOUGH * design.n_columns:
         return None
     some = Design(replace(design.data.take(rows), executor=None), design.encoding)
     first = standard_of(spread_of(some, over), design.encoding)
@@ -88,6 +91,8 @@ def begin_early(
         run = run_newton(solver, part, groups, term_columns(design), report)
     except ArdchoiceError:
         return None  # too few to tell all constants apart
+    if not run.converged:
+        return None
     # One pass over everybody.
     likelihood = LogitLikelihood(design, first.centre, first.scale)
     found = total(partial(_both, run.mean[design.order]), likelihood.blocks)

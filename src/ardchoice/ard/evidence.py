@@ -7,7 +7,7 @@ import numpy.typing as npt
 
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.quadratic import expand, posterior
+from ardchoice.ard.quadratic import Kind, expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
@@ -16,8 +16,10 @@ from ardchoice.logit import Sums, maximise, one_thread, penalised
 Floats = npt.NDArray[np.float64]
 
 
-def laplace_evidence(fit: ArdFit, lam: Floats | None = None) -> float:
+def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full") -> float:
     """Log evidence at the posterior mode that belongs to λ, by Laplace's approximation.
+
+    Or the mean-field bound on it, at the same mode.
 
     Parameters
     ----------
@@ -26,6 +28,7 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None) -> float:
     lam
         λ of every term, shape (T,), all finite; those of the fit unless told. Terms where it is
         zero are left out.
+    kind
     """
     lam = fit.lam if lam is None else lam
     if not np.isfinite(lam).all():
@@ -45,4 +48,5 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None) -> float:
 
     with one_thread():
         mode = maximise(target, np.zeros(len(columns))).beta
-        return posterior(expand(likelihood.sums(mode), mode), groups, lam[kept]).log_evidence
+        there = expand(likelihood.sums(mode), mode)
+        return posterior(there, groups, lam[kept], kind).log_evidence

@@ -40,13 +40,13 @@ class Groups:
         return np.array([len(c) for c in self.columns], dtype=np.intp)
 
     @cached_property
-    def by_size(self) -> dict[int, npt.NDArray[np.intp]]:
-        """Size -> the groups of that size."""
-        return {int(k): np.flatnonzero(self.sizes == k) for k in np.unique(self.sizes)}
-
-    def matrix(self, groups: npt.NDArray[np.intp]) -> npt.NDArray[np.intp]:
-        """The columns of some groups of the same size; shape (len(groups), size)."""
-        return np.array([self.columns[g] for g in groups])
+    def by_size(self) -> dict[int, tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]]:
+        """Size -> the groups of that size, and their columns, shape (groups, size)."""
+        out = {}
+        for size in np.unique(self.sizes):
+            members = np.flatnonzero(self.sizes == size)
+            out[int(size)] = members, np.array([self.columns[g] for g in members])
+        return out
 
     @cached_property
     def free(self) -> npt.NDArray[np.intp]:

@@ -7,40 +7,24 @@ has settled, one pass over every candidate shows whether any of them should come
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Literal
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice.ard.ascent import climb, coordinate_ascent, fixed_point, maximise_evidence
 from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import Likelihood
-from ardchoice.ard.meanfield import (
-    MeanField,
-    mean_field,
-    quadratic_bound,
-    start_at,
-    variances,
-)
-from ardchoice.ard.quadratic import (
-    Quadratic,
-    coordinate_ascent,
-    expand,
-    fixed_point,
-    maximise_evidence,
-    polish,
-    posterior,
-)
+from ardchoice.ard.quadratic import Kind, Quadratic, expand, posterior
 from ardchoice.ard.trace import Report, Step
 from ardchoice.errors import ArdchoiceError
 
 Floats = npt.NDArray[np.float64]
 
-EARLY_ROUNDS = (5, 10, 20)
-"""Fixed-point rounds after the first passes: λ need not be exact on a quadratic that will move."""
-LATE_ROUNDS = 500
+EARLY_ROUNDS = 20
+"""Fixed-point rounds from a ridge: enough for most to leave, on a quadratic that will move."""
 MANY = 300
 """Columns in play from which a single change is dear."""
 FINE, COARSE = 1e-7, 1e-4
@@ -69,8 +53,10 @@ class Newton:
     Attributes
     ----------
     posterior
-        ``"full"`` keeps the covariance of the terms in play; ``"diagonal"`` matches the mean-field
-        bound of the paper, from two starts: a ridge, and the optimum of the full one.
+        Under which λ is chosen: ``"diagonal"``, independent coefficients, as in the paper, whose
+        bound is then maximised; ``"full"`` keeps their covariance and maximises the evidence, which
+        leaves more terms in play. What is reported at these λ, means, standard deviations, evidence
+        and statistics, is of the full posterior either way.
     max_passes
         Most passes over the data.
     start
@@ -81,7 +67,7 @@ class Newton:
         sample; unless told, one where data are too many to be kept in memory expanded.
     """
 
-    posterior: Literal["full", "diagonal"] = "full"
+    posterior: Kind = "diagonal"
     max_passes: int = 100
     start: float = 0.1
     sample: int | None = None
@@ -89,7 +75,7 @@ class Newton:
     @property
     def name(self) -> str:
         """How reports call it."""
-        return "Newton()" if self.posterior == "full" else 'Newton(posterior="diagonal")'
+        return "Newton()" if self.posterior == "diagonal" else 'Newton(posterior="full")'
 
 
 @dataclass(frozen=True, eq=False)
@@ -127,13 +113,14 @@ class NewtonRun:
 
 @dataclass
 class _Counter:
-    """Passes spent, and the trace."""
+    """Passes spent, the trace, and the log-likelihood of knowing nothing, where that was seen."""
 
     most: int
     report: Report
     passes: int = 0
     full: int = 0
     recalled: int = 0
+    at_zero: float = -np.inf
     trace: list[Step] = field(default_factory=list)
 
     def spend(self) -> bool:
@@ -173,24 +160,7 @@ def run_newton(
     if solver.max_passes < 1:
         raise ArdchoiceError("max_passes must be at least 1.")
     count = _Counter(solver.max_passes, report)
-
-    def search(posterior: Literal["full", "diagonal"], start: NewtonRun | None) -> NewtonRun:
-        inner = _Inner(replace(solver, posterior=posterior), groups)
-        return _search(inner, likelihood, groups, terms, count, before, start, begin)
-
-    first = search(solver.posterior, None)
-    if solver.posterior == "full" or not first.converged:
-        return first
-    # The mean-field bound has more hills than the evidence, and the one that a ridge leads to can
-    # be a low one; the one near the top of the evidence is where stochastic steps end as well.
-    top = search("full", None)
-    second = search("diagonal", top) if top.converged else top
-    if not second.converged:
-        best = replace(first, converged=False, reason=second.reason)
-        return replace(best, passes=count.passes, recalled=count.recalled)
-    inner = _Inner(solver, groups)
-    best = max(first, second, key=lambda run: inner.value(run.quadratic, run.lam, run.mean))
-    return replace(best, passes=count.passes, full_passes=count.full, recalled=count.recalled)
+    return _search(_Inner(solver, groups), likelihood, groups, terms, count, before, begin)
 
 
 def _search(
@@ -200,23 +170,18 @@ def _search(
     terms: Sequence[npt.NDArray[np.intp]],
     count: _Counter,
     before: Earlier | None,
-    start: NewtonRun | None,
     begin: NewtonRun | None,
 ) -> NewtonRun:
-    """One search, from a ridge, from where another one ended, or from where some data led."""
-    # Where earlier data led, the first quadratic is good enough for all early rounds.
-    early = EARLY_ROUNDS if before is None else (sum(EARLY_ROUNDS),)
-    looked, rounds = 0, iter(early[1:] if start is None else ())
-    if start is not None:
-        lam, mean, quadratic = start.lam, start.mean, start.quadratic
-    elif begin is not None:
+    """From a ridge, or from where some data led."""
+    looked = 0
+    if begin is not None:
         # 1 · All candidates where some of the data led: from there the quadratic of all data, one
         # pass, is good enough to tell who is in play.
         lam, mean, quadratic = begin.lam, begin.mean, begin.quadratic
-        rounds, looked = iter(()), 1
+        looked = 1
         count.passes, count.full = count.passes + 1, count.full + 1
-        lam, mean = inner.revise(quadratic, lam, mean, first=True, rough=False)
-        _note(count, groups, quadratic, lam)
+        lam, mean = inner.revise(quadratic, lam, first=True, rough=False)
+        _note(count, inner, quadratic, lam)
     else:
         # 1 · All candidates, from a ridge: most leave in the first rounds.
         mean, lam = np.zeros(len(groups.of)), np.full(groups.n, inner.solver.start)
@@ -226,15 +191,23 @@ def _search(
         if ridge is None:
             return _stopped(lam, mean, Quadratic(-np.inf, mean, np.zeros((0, 0))), count)
         quadratic = ridge
-        lam, mean = inner.early(quadratic, lam, early[0])
-        _note(count, groups, quadratic, lam)
+        if before is None and count.spend():
+            # Seen from zero, who shares what with whom is not yet what it will be.
+            _note(count, inner, ridge, lam)
+            there, count.at_zero = posterior(ridge, groups, lam).mean, ridge.constant
+            quadratic, _, _ = _safe_pass(
+                likelihood, mean, there, lam, groups, before, count, count.at_zero
+            )
+            count.full += 1
+        lam, mean = inner.early(quadratic, lam)
+        _note(count, inner, quadratic, lam)
     best, highest = None, -np.inf
     while True:
-        # 2 · Only those in play, until mean and λ stand still; roughly will do while earlier rows
-        # are yet to be gone through for every candidate.
-        rough = looked == 0 and before is not None and bool(before.rows)
+        # 2 · Only those in play, until mean and λ stand still; roughly will do while all others
+        # are yet to be asked.
+        rough = looked == 0
         lam, mean, settled = _settle(
-            likelihood, groups, terms, lam, mean, inner, count, rounds, before, rough=rough
+            likelihood, groups, terms, lam, mean, inner, count, before, rough=rough
         )
         # Single changes of a λ can be worth next to nothing: what is seen now must be exact.
         if before is not None and not before.is_near(mean, _scale(quadratic), SETTLED):
@@ -245,16 +218,16 @@ def _search(
         quadratic = full
         # What a quadratic promised may not hold where it leads to: then back, and be content.
         if settled:
-            value = inner.value(quadratic, lam, mean)
+            value = inner.value(quadratic, groups, lam)
             if best is not None and value < highest + WORTH:
                 return _ended(inner, *best, count)
             best, highest = (lam, mean, quadratic), value
         # 3 · Everyone once more: does anybody want to come back, does another start end higher?
-        new = inner.revise(quadratic, lam, mean, first=looked == 0, rough=rough)
+        new = inner.revise(quadratic, lam, first=looked == 0, rough=rough)
         looked += 1
         same = _same(new[0], lam)
         lam, mean = new
-        _note(count, groups, quadratic, lam)
+        _note(count, inner, quadratic, lam)
         if same and settled:
             return _ended(inner, lam, mean, quadratic, count)
     return _stopped(lam, mean, quadratic, count)
@@ -319,65 +292,62 @@ def _full_pass(
     return here if before is None else here + before.quadratic
 
 
-def _note(count: _Counter, groups: Groups, quadratic: Quadratic, lam: Floats) -> None:
-    evidence = posterior(quadratic, groups, lam).log_evidence
+def _note(count: _Counter, inner: _Inner, quadratic: Quadratic, lam: Floats) -> None:
+    evidence = inner.value(quadratic, inner.groups, lam)
     active = int((lam > count.report.line).sum())
     count.trace.append(count.report(count.passes, count.most, evidence, lam, active))
 
 
 @dataclass(frozen=True)
 class _Inner:
-    """Evidence maximisation on a quadratic, with the full posterior or the mean-field one."""
+    """Maximising over λ on a quadratic: the evidence, or the mean-field bound."""
 
     solver: Newton
     groups: Groups
 
-    def value(self, quadratic: Quadratic, lam: Floats, mean: Floats) -> float:
-        """What is maximised, at the mean that the quadratic was expanded at."""
-        if self.solver.posterior == "full":
-            return posterior(quadratic, self.groups, lam).log_evidence
-        variance = variances(np.diag(quadratic.curvature), self.groups, lam)
-        return quadratic_bound(quadratic, self.groups, mean, variance)
+    @property
+    def kind(self) -> Kind:
+        """What is maximised."""
+        return self.solver.posterior
 
-    def early(self, quadratic: Quadratic, lam: Floats, rounds: int) -> tuple[Floats, Floats]:
-        """A few rounds; shape (G,), (D,)."""
-        if self.solver.posterior == "diagonal":
-            return self._field(quadratic, self.groups, lam, None, sweeps=rounds)
-        fit = fixed_point(quadratic, self.groups, lam, rounds)
+    def value(self, quadratic: Quadratic, groups: Groups, lam: Floats) -> float:
+        """What is maximised."""
+        return posterior(quadratic, groups, lam, self.kind).log_evidence
+
+    def early(self, quadratic: Quadratic, lam: Floats) -> tuple[Floats, Floats]:
+        """Who is in play to begin with, of all candidates; shape (G,), (D,)."""
+        lam = fixed_point(quadratic, self.groups, lam, EARLY_ROUNDS, kind=self.kind).lam
+        fit = coordinate_ascent(quadratic, self.groups, lam, worth=COARSE, kind=self.kind)
         return fit.lam, fit.post.mean
 
     def late(
-        self,
-        quadratic: Quadratic,
-        groups: Groups,
-        lam: Floats,
-        mean: Floats,
-        moved: float,
-        *,
-        rough: bool,
+        self, quadratic: Quadratic, groups: Groups, lam: Floats, moved: float, *, rough: bool
     ) -> tuple[Floats, Floats]:
         """To the end, on the columns of a restricted quadratic; `moved` is the last move."""
-        if self.solver.posterior == "diagonal":
-            return self._field(quadratic, groups, lam, mean, sweeps=LATE_ROUNDS)
         # As exact as this quadratic is worth: it will move by about as much as the last did.
         tolerance = 1e-3 if rough else float(np.clip(1e-4 * moved, EXACT, 1e-3))
         worth = FINE if len(quadratic.b) <= MANY and not rough else COARSE
-        fit = maximise_evidence(quadratic, groups, [lam], tolerance=tolerance, worth=worth)
+        fit = maximise_evidence(
+            quadratic, groups, [lam], tolerance=tolerance, worth=worth, kind=self.kind
+        )
         return fit.lam, fit.post.mean
 
     def revise(
-        self, quadratic: Quadratic, lam: Floats, mean: Floats, *, first: bool, rough: bool
+        self, quadratic: Quadratic, lam: Floats, *, first: bool, rough: bool
     ) -> tuple[Floats, Floats]:
         """Over all candidates: single changes from here; the first time, other starts as well."""
-        if self.solver.posterior == "diagonal":
-            return self._field(quadratic, self.groups, lam, mean, sweeps=LATE_ROUNDS)
         worth = COARSE if rough else FINE
-        fits = [coordinate_ascent(quadratic, self.groups, lam, worth=worth)]
+        fits = [coordinate_ascent(quadratic, self.groups, lam, worth=worth, kind=self.kind)]
         if first:
             # From nothing, too: the other end of where a search can start.
-            empty = np.zeros(self.groups.n)
+            starts = [np.zeros(self.groups.n)]
+            if self.kind == "diagonal":
+                # The bound has more hills than the evidence: the one near its top, too.
+                starts.append(coordinate_ascent(quadratic, self.groups, lam, worth=worth).lam)
             fits.append(
-                maximise_evidence(quadratic, self.groups, [empty], tolerance=1e-3, worth=worth)
+                maximise_evidence(
+                    quadratic, self.groups, starts, tolerance=1e-3, worth=worth, kind=self.kind
+                )
             )
         # The present state unless another is clearly better: ties must not go back and forth.
         best = max(fits, key=lambda fit: fit.post.log_evidence)
@@ -387,27 +357,8 @@ class _Inner:
 
     def exact(self, quadratic: Quadratic, lam: Floats, mean: Floats) -> tuple[Floats, Floats]:
         """λ of the terms in play to its last digits; none of them leaves any more."""
-        if self.solver.posterior == "diagonal":
-            return lam, mean
-        fit = polish(quadratic, self.groups, lam, LAST_ROUNDS, LAST)
+        fit = climb(quadratic, self.groups, lam, LAST_ROUNDS, LAST, self.kind)
         return (fit.lam, fit.post.mean) if (fit.lam > 0).sum() == (lam > 0).sum() else (lam, mean)
-
-    def _field(
-        self,
-        quadratic: Quadratic,
-        groups: Groups,
-        lam: Floats,
-        mean: Floats | None,
-        *,
-        sweeps: int,
-    ) -> tuple[Floats, Floats]:
-        start = start_at(groups, self.solver.start)
-        if mean is None:
-            start = mean_field(quadratic, groups, start, optimise=False, sweeps=200, tolerance=1e-3)
-        else:
-            start = MeanField(lam, mean, start.variance)
-        fit = mean_field(quadratic, groups, start, sweeps=sweeps)
-        return fit.lam, fit.mean
 
 
 def _settle(
@@ -418,7 +369,6 @@ def _settle(
     mean: Floats,
     inner: _Inner,
     count: _Counter,
-    rounds: Iterator[int],
     before: Earlier | None,
     *,
     rough: bool,
@@ -440,7 +390,8 @@ def _settle(
         earlier = None if before is None else before.take(kept, columns)
         moved = np.inf
         here, at = None, mean[columns]
-        old, floor, sd = np.zeros_like(at), -np.inf, np.ones_like(at)
+        # Nobody knows yet how these few do, but no worse than nothing: a step can lead far astray.
+        old, floor, sd = np.zeros_like(at), count.at_zero, np.ones_like(at)
         same_terms = True
         while same_terms:
             if not count.spend():
@@ -448,12 +399,7 @@ def _settle(
             if earlier is not None and moved <= NEAR and not rough and not earlier.is_near(at, sd):
                 earlier, floor = count.recall(earlier, at), -np.inf
             here, at, floor = _safe_pass(some, old, at, lam[numbers], inside, earlier, count, floor)
-            quick = next(rounds, None)
-            if quick is None:
-                new, target = inner.late(here, inside, lam[numbers], at, moved, rough=rough)
-            else:
-                fit = fixed_point(here, inside, lam[numbers], quick)
-                new, target = fit.lam, fit.post.mean
+            new, target = inner.late(here, inside, lam[numbers], moved, rough=rough)
             same_terms = bool(np.array_equal(new > 0, lam[numbers] > 0))
             sd = _scale(here)
             moved = float(np.max(np.abs(target - at) / sd, initial=0.0))
@@ -462,13 +408,13 @@ def _settle(
             mean = np.zeros(len(mean))
             mean[columns] = target
             old, at = at, target
-            evidence = posterior(here, inside, new).log_evidence
+            evidence = inner.value(here, inside, new)
             active_now = int((lam > count.report.line).sum())
             count.trace.append(count.report(count.passes, count.most, evidence, lam, active_now))
-            if rough and moved <= NEAR and quick is None:
+            if rough and moved <= NEAR:
                 return lam, mean, False
             fresh = earlier is None or earlier.is_near(target, sd)
-            if moved <= SETTLED and quick is None and fresh:
+            if moved <= SETTLED and fresh:
                 return lam, mean, True
 
 

@@ -1,37 +1,32 @@
-"""Evidence maximisation on a quadratic log-likelihood, c + b'β - ½ β'Hβ.
+"""The posterior of a quadratic log-likelihood, c + b'β - ½ β'Hβ, and what it says of every group.
 
 Prior β ~ N(0, Λ), one λ per group, flat where free. With A the columns in play:
 
     Σ = (H_AA + Λ⁻¹)⁻¹,   μ = Σ b_A,
     log evidence = c + ½ b'Σb - ½ log|H_AA + Λ⁻¹| - ½ Σ log λ   (up to a constant if some are free).
+
+Were q(β) = Π N(μ, c²), as in the paper, μ would be the same, c² = 1 / (h + 1/λ) with h = diag H,
+and the bound, at its best over μ and c, the same expression with log|H_AA + Λ⁻¹| replaced by
+Σ log(h + 1/λ): never more than the evidence, and maximised by the same steps.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
 from ardchoice.ard.groups import Groups
-from ardchoice.ard.relevance import best_lambda, gain
 from ardchoice.errors import ArdchoiceError
 from ardchoice.logit import Sums
 
 Floats = npt.NDArray[np.float64]
 
-RIDGE_ROUNDS = 60
-"""Fixed-point rounds from a ridge: enough for most groups to leave; single changes do the rest."""
-POLISH_ROUNDS = 500
-POLISH_WORK = 1e9
-"""Columns in play cubed, times rounds, that a polishing may cost."""
-TOGETHER = 10
-"""Fixed-point rounds after a group came or left."""
-SMALLEST = 1e-10
-"""A prior variance below this is zero: what it lets through is far below any standard error."""
-
+Kind = Literal["full", "diagonal"]
+"""Whether what is maximised is the evidence, or the bound on it with q(β) = Π N(μ, c²)."""
 
 _NOT_TOLD_APART = (
     "Columns that are not shrunk cannot be told apart: a constant in every alternative, or a "
@@ -99,25 +94,31 @@ class Posterior:
     mean
         Shape (D,), zero for columns not in play.
     cov
-        Shape (A, A).
+        Σ, shape (A, A), whatever the kind: it is what moves the mean.
     log_evidence
+        Or the bound on it.
+    spread
+        Variance of the columns in play under what is maximised, diag Σ or c²; shape (A,).
+    kind
     """
 
     columns: npt.NDArray[np.intp]
     mean: Floats
     cov: Floats
     log_evidence: float
+    spread: Floats
+    kind: Kind = "full"
 
     @property
     def variance(self) -> Floats:
         """Posterior variance of every column, zero for those not in play; shape (D,)."""
         out = np.zeros_like(self.mean)
-        out[self.columns] = np.diag(self.cov)
+        out[self.columns] = self.spread
         return out
 
 
-def posterior(quadratic: Quadratic, groups: Groups, lam: Floats) -> Posterior:
-    """The exact posterior and log evidence for given λ.
+def posterior(quadratic: Quadratic, groups: Groups, lam: Floats, kind: Kind = "full") -> Posterior:
+    """The exact posterior and log evidence for given λ, or the mean-field ones.
 
     Parameters
     ----------
@@ -125,25 +126,31 @@ def posterior(quadratic: Quadratic, groups: Groups, lam: Floats) -> Posterior:
     groups
     lam
         Shape (G,).
+    kind
     """
     columns = groups.active(lam)
     if not len(columns):
-        return Posterior(columns, np.zeros(len(quadratic.b)), np.zeros((0, 0)), quadratic.constant)
+        mean, none = np.zeros(len(quadratic.b)), np.zeros((0, 0))
+        return Posterior(columns, mean, none, quadratic.constant, none.ravel(), kind)
     precision = groups.precision(lam)[columns]
     matrix = quadratic.curvature[columns[:, None], columns]
-    matrix[np.diag_indices_from(matrix)] += precision
+    matrix.flat[:: len(columns) + 1] += precision
+    own = np.diag(matrix).copy()
     b = quadratic.b[columns]
-    factor, failed = linalg.lapack.dpotrf(matrix, lower=0, clean=1, overwrite_a=1)
+    factor, failed = linalg.lapack.dpotrf(matrix.T, lower=0, clean=1, overwrite_a=1)
     if failed:
         raise ArdchoiceError(_NOT_TOLD_APART)
-    log_det = 2 * float(np.log(np.diag(factor)).sum())
+    full = kind == "full"
+    log_det = 2 * float(np.log(np.diag(factor)).sum()) if full else float(np.log(own).sum())
     cov, _ = linalg.lapack.dpotri(factor, lower=0, overwrite_c=1)
-    cov += np.triu(cov, 1).T
+    # The other half is zero.
+    cov = cov + cov.T
+    cov.flat[:: len(columns) + 1] *= 0.5
     mean = np.zeros(len(quadratic.b))
     mean[columns] = cov @ b
     log_prior = -float(np.log(precision[precision > 0]).sum())
     evidence = quadratic.constant + 0.5 * float(b @ mean[columns]) - 0.5 * (log_det + log_prior)
-    return Posterior(columns, mean, cov, evidence)
+    return Posterior(columns, mean, cov, evidence, np.diag(cov) if full else 1 / own, kind)
 
 
 def deviations(post: Posterior, count: int, rng: np.random.Generator) -> Floats:
@@ -156,11 +163,14 @@ def deviations(post: Posterior, count: int, rng: np.random.Generator) -> Floats:
 class Leverage:
     """What the data say of every group beyond the rest: rotated precision s and gradient q.
 
-    Shape (G, K) each, K the size of the largest group, zero beyond a group's own columns.
+    And p, the precision that a prior variance is paid for: s itself for the evidence, diag H for
+    the mean-field bound. Shape (G, K) each, K the size of the largest group, zero beyond a group's
+    own columns.
     """
 
     s: Floats
     q: Floats
+    p: Floats
 
     def statistic(self) -> Floats:
         """T = q' S⁻¹ q: χ² with as many degrees as columns when the term is noise; shape (G,)."""
@@ -190,23 +200,32 @@ def leverage(
     place[post.columns] = np.arange(len(post.columns))
     cross = quadratic.curvature[:, post.columns] if outside else np.empty((0, 0))
     rest = quadratic.b - cross @ post.mean[post.columns] if outside else quadratic.b
-    for size, members in groups.by_size.items():
-        inside, out = members[lam[members] > 0], members[lam[members] == 0]
+    for size, (members, columns) in groups.by_size.items():
+        on = lam[members] > 0
+        inside, out = members[on], members[~on]
         if len(inside):
-            at = groups.matrix(inside)
+            at = columns[on]
             block = np.linalg.inv(post.cov[place[at][:, :, None], place[at][:, None, :]])
             gradient = np.einsum("gij,gj->gi", block, post.mean[at])
             block -= np.eye(size) / lam[inside][:, None, None]
             _rotate(s, q, inside, block, gradient)
         if len(out) and outside:
-            at = groups.matrix(out)
+            at = columns[~on]
             # One product for all of them: a small one for each would be bound by memory.
             mine = cross[at.ravel()]
             known = (mine @ post.cov).reshape(*at.shape, -1)
             block = quadratic.curvature[at[:, :, None], at[:, None, :]]
             block = block - known @ np.swapaxes(mine.reshape(known.shape), 1, 2)
             _rotate(s, q, out, block, rest[at])
-    return Leverage(s, q)
+    return Leverage(s, q, s if post.kind == "full" else _own(quadratic, groups, width))
+
+
+def _own(quadratic: Quadratic, groups: Groups, width: int) -> Floats:
+    """Diag H of every group, as `Leverage` lays it out."""
+    h, out = np.diag(quadratic.curvature), np.zeros((groups.n, width))
+    for size, (members, columns) in groups.by_size.items():
+        out[members, :size] = h[columns]
+    return out
 
 
 def _rotate(
@@ -222,226 +241,3 @@ def _rotate(
     known = values > 1e-9 * np.abs(values).max(axis=1, keepdims=True)
     s[groups, :size] = np.where(known, values, 0.0)
     q[groups, :size] = np.where(known, turned, 0.0)
-
-
-# -- Maximising over λ ---------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class EvidenceFit:
-    """λ of every group, the posterior it gives, and how it was reached.
-
-    Attributes
-    ----------
-    lam
-        Shape (G,).
-    post
-    rounds
-        Fixed-point rounds spent.
-    settled
-        Whether no single λ can be changed for the better.
-    """
-
-    lam: Floats
-    post: Posterior
-    rounds: int
-    settled: bool
-
-
-def fixed_point(
-    quadratic: Quadratic, groups: Groups, lam: Floats, rounds: int, tolerance: float = 1e-7
-) -> EvidenceFit:
-    """MacKay's update of all λ at once: λ ← ‖μ‖² / (K - tr Σ / λ). Groups may leave, none comes.
-
-    Parameters
-    ----------
-    quadratic, groups
-    lam
-        Where to start; shape (G,).
-    rounds, tolerance
-        When to stop: the largest relative change of a λ.
-    """
-    lam = lam.copy()
-    post = posterior(quadratic, groups, lam)
-    change = np.inf
-    done = 0
-    for done in range(1, rounds + 1):  # noqa: B007
-        on = lam > 0
-        square, spread = groups.sum(post.mean**2), groups.sum(post.variance)
-        with np.errstate(divide="ignore", invalid="ignore"):
-            determined = np.where(on, groups.sizes - spread / lam, 1.0)
-            new = np.where(on, square / np.maximum(determined, 1e-12), 0.0)
-        new[new < SMALLEST] = 0.0
-        change = float(np.max(np.abs(new - lam)[on] / lam[on], initial=0.0))
-        lam = new
-        post = posterior(quadratic, groups, lam)
-        if change < tolerance:
-            break
-    return EvidenceFit(lam, post, done, change < tolerance)
-
-
-def polish(
-    quadratic: Quadratic, groups: Groups, lam: Floats, rounds: int, tolerance: float
-) -> EvidenceFit:
-    """Every λ in play to its own optimum given the others, all at once, while that helps.
-
-    Where it does not, because two of them pull at the same thing, a round of the fixed point.
-    """
-    post = posterior(quadratic, groups, lam)
-    change, done = np.inf, 0
-    for done in range(1, rounds + 1):  # noqa: B007
-        on = lam > 0
-        lever = leverage(quadratic, groups, lam, post, outside=False)
-        new = np.where(on, best_lambda(lever.s, lever.q), 0.0)
-        new[new < SMALLEST] = 0.0
-        there = posterior(quadratic, groups, new)
-        if there.log_evidence < post.log_evidence:
-            step = fixed_point(quadratic, groups, lam, 1)
-            new, there = step.lam, step.post
-        change = float(np.max(np.abs(new - lam)[on] / lam[on], initial=0.0))
-        lam, post = new, there
-        if change < tolerance:
-            break
-    return EvidenceFit(lam, post, done, change < tolerance)
-
-
-def coordinate_ascent(
-    quadratic: Quadratic,
-    groups: Groups,
-    lam: Floats,
-    *,
-    rounds: int = 2000,
-    worth: float = 1e-7,
-) -> EvidenceFit:
-    """The best single change of a λ, again and again: to come in, to leave, or to be re-estimated.
-
-    Every change raises the evidence, so this ends where no single λ can be changed for the better.
-    After one came or left, all are re-estimated together, which is faster than one by one.
-
-    Parameters
-    ----------
-    quadratic, groups
-    lam
-        Where to start; shape (G,).
-    rounds
-        Most changes made.
-    worth
-        Smallest gain in log evidence worth a change.
-    """
-    lam = lam.copy()
-    post = posterior(quadratic, groups, lam)
-    if not groups.n:  # constants alone are in play
-        return EvidenceFit(lam, post, 0, True)
-    asked: _Asked | None = None
-    for done in range(rounds):
-        # What those out of play would gain is dear to know: not asked again while those in play
-        # gain more than it was when last asked.
-        if asked is not None:
-            asked = _ask_inside(quadratic, groups, lam, post, asked)
-            better = _gains(asked, lam, worth)
-            winner = int(better.argmax())
-        if asked is None or lam[winner] == 0 or better[winner] <= worth:
-            asked = _ask(leverage(quadratic, groups, lam, post))
-            better = _gains(asked, lam, worth)
-            winner = int(better.argmax())
-        if better[winner] <= worth:
-            return EvidenceFit(lam, post, done, True)
-        best = asked.best
-        came_or_left = bool(((best > 0) != (lam > 0))[better > 0.5 * better[winner]].any())
-        lam, post = _change(quadratic, groups, lam, post, best, better)
-        if came_or_left:
-            together = fixed_point(quadratic, groups, lam, TOGETHER, 1e-3)
-            if together.post.log_evidence > post.log_evidence:
-                lam, post = together.lam, together.post
-    return EvidenceFit(lam, post, rounds, False)
-
-
-@dataclass(frozen=True, eq=False)
-class _Asked:
-    """What the data say of every group, and the λ that would be best for it; shape (G,)."""
-
-    lever: Leverage
-    best: Floats
-
-
-def _ask(lever: Leverage) -> _Asked:
-    best = best_lambda(lever.s, lever.q)
-    return _Asked(lever, np.where(best < SMALLEST, 0.0, best))
-
-
-def _ask_inside(
-    quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior, before: _Asked
-) -> _Asked:
-    """Groups in play as they are now, the others as they were."""
-    new = _ask(leverage(quadratic, groups, lam, post, outside=False))
-    on = lam > 0
-    s = np.where(on[:, None], new.lever.s, before.lever.s)
-    q = np.where(on[:, None], new.lever.q, before.lever.q)
-    return _Asked(Leverage(s, q), np.where(on, new.best, before.best))
-
-
-def _gains(asked: _Asked, lam: Floats, worth: float) -> Floats:
-    """The log evidence that every group gains by going to its best λ; shape (G,)."""
-    s, q, best = asked.lever.s, asked.lever.q, asked.best
-    better = gain(best, s, q) - gain(lam, s, q)
-    # Leaving is worth any gain: a λ on its way to zero would take for ever to get there.
-    better[(best == 0) & (lam > 0) & (better >= 0)] += worth
-    return better
-
-
-def _change(
-    quadratic: Quadratic,
-    groups: Groups,
-    lam: Floats,
-    post: Posterior,
-    best: Floats,
-    better: Floats,
-) -> tuple[Floats, Posterior]:
-    """The best change; or several at once, if together they keep the promise of the best.
-
-    Several are those that promise half as much; when the best is one that stays in play, all that
-    do: many small moves of λ would otherwise be made one by one.
-    """
-    winner = int(better.argmax())
-    several = better > 0.5 * better[winner]
-    staying = (lam > 0) & (best > 0)
-    for these in (staying, several) if staying[winner] else (several,):
-        if these.sum() > 1:
-            together = np.where(these, best, lam)
-            there = posterior(quadratic, groups, together)
-            if there.log_evidence >= post.log_evidence + better[winner]:
-                return together, there
-    alone = lam.copy()
-    alone[winner] = best[winner]
-    return alone, posterior(quadratic, groups, alone)
-
-
-def maximise_evidence(
-    quadratic: Quadratic,
-    groups: Groups,
-    starts: Iterable[Floats],
-    *,
-    tolerance: float = 1e-10,
-    worth: float = 1e-7,
-) -> EvidenceFit:
-    """Fixed point, then single changes until none helps; the best start wins and is polished.
-
-    Parameters
-    ----------
-    quadratic, groups
-    starts
-        λ to start from; shape (G,) each.
-    tolerance
-        Relative change of λ at which the polishing ends.
-    worth
-        Smallest gain in log evidence worth a single change.
-    """
-    fits = []
-    for lam in starts:
-        start = fixed_point(quadratic, groups, lam, RIDGE_ROUNDS, 1e-3).lam if lam.any() else lam
-        fits.append(coordinate_ascent(quadratic, groups, start, worth=worth))
-    best = max(fits, key=lambda fit: fit.post.log_evidence)
-    # Hundreds of columns in play make a round dear; the next pass goes on from here.
-    rounds = int(np.clip(POLISH_WORK / max(len(best.post.columns), 1) ** 3, 20, POLISH_ROUNDS))
-    fit = polish(quadratic, groups, best.lam, rounds, tolerance)
-    return EvidenceFit(fit.lam, fit.post, best.rounds + fit.rounds, best.settled and fit.settled)

@@ -313,7 +313,7 @@ class NewtonSettings(Section):
     """The deterministic solver; see `Newton`."""
 
     method: Literal["newton"] = "newton"
-    posterior: Literal["full", "diagonal"] = "full"
+    posterior: Literal["full", "diagonal"] = "diagonal"
     max_passes: Positive = 100
     start: Above = 0.1
     sample: Count | None = None

@@ -1,0 +1,311 @@
+"""Maximising over λ: the evidence of a quadratic log-likelihood, or the mean-field bound on it.
+
+Three moves. Rounds of a fixed point let most groups leave; steps of Newton's method in log λ find
+the top among those in play; and a look at every single group shows who should come or leave.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+from scipy import linalg
+
+from ardchoice.ard.groups import Groups
+from ardchoice.ard.quadratic import (
+    Kind,
+    Leverage,
+    Posterior,
+    Quadratic,
+    leverage,
+    posterior,
+)
+from ardchoice.ard.relevance import best_lambda, gain
+
+Floats = npt.NDArray[np.float64]
+
+RIDGE_ROUNDS = 20
+"""Fixed-point rounds from where many are in play: most leave; single changes do the rest."""
+CLIMB_ROUNDS = 100
+TOGETHER = 3
+"""Rounds after a group came or left."""
+ROUGH = 1e-3
+"""Relative change of λ that ends rounds after which others follow."""
+FAR = 2.0
+"""Longest step of a log λ."""
+HALVINGS = 20
+SMALLEST = 1e-10
+"""A prior variance below this is zero: what it lets through is far below any standard error."""
+LARGEST = 1e5
+"""A prior variance above this is no prior any more, on columns of unit spread."""
+
+
+@dataclass(frozen=True, eq=False)
+class EvidenceFit:
+    """λ of every group, the posterior it gives, and how it was reached.
+
+    Attributes
+    ----------
+    lam
+        Shape (G,).
+    post
+    rounds
+        Rounds spent.
+    settled
+        Whether nothing was left to change.
+    """
+
+    lam: Floats
+    post: Posterior
+    rounds: int
+    settled: bool
+
+
+def fixed_point(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    rounds: int,
+    tolerance: float = 1e-7,
+    kind: Kind = "full",
+) -> EvidenceFit:
+    """MacKay's update of all λ at once: λ ← ‖μ‖² / (K - Σ c² / λ). Groups may leave, none comes.
+
+    Parameters
+    ----------
+    quadratic, groups
+    lam
+        Where to start; shape (G,).
+    rounds, tolerance
+        When to stop: the largest relative change of a λ.
+    kind
+    """
+    post = posterior(quadratic, groups, lam, kind)
+    change, done = np.inf, 0
+    for done in range(1, rounds + 1):  # noqa: B007
+        new = _fixed(groups, lam, post)
+        change = _largest_change(lam, new)
+        lam, post = new, posterior(quadratic, groups, new, kind)
+        if change < tolerance:
+            break
+    return EvidenceFit(lam, post, done, change < tolerance)
+
+
+def _fixed(groups: Groups, lam: Floats, post: Posterior) -> Floats:
+    on = lam > 0
+    square, spread = groups.sum(post.mean**2), groups.sum(post.variance)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        determined = np.where(on, groups.sizes - spread / lam, 1.0)
+        new = np.where(on, square / np.maximum(determined, 1e-12), 0.0)
+    return _within(new)
+
+
+def _within(lam: Floats) -> Floats:
+    """No λ so small that it lets nothing through, none so large that it is no prior any more."""
+    return np.where(lam < SMALLEST, 0.0, np.minimum(lam, LARGEST))
+
+
+def _largest_change(old: Floats, new: Floats) -> float:
+    on = old > 0
+    return float(np.max(np.abs(new - old)[on] / old[on], initial=0.0))
+
+
+# -- All in play at once ---------------------------------------------------------------------------
+
+
+def climb(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    rounds: int,
+    tolerance: float,
+    kind: Kind = "full",
+    post: Posterior | None = None,
+) -> EvidenceFit:
+    """Newton's method in log λ, all groups in play at once; none comes.
+
+    Parameters
+    ----------
+    quadratic, groups
+    lam
+        Where to start; shape (G,).
+    rounds, tolerance
+        When to stop: the largest relative change of a λ.
+    kind
+    post
+        The posterior there, where it is known.
+    """
+    post = posterior(quadratic, groups, lam, kind) if post is None else post
+    change, done = np.inf, 0
+    for done in range(1, rounds + 1):
+        on = np.flatnonzero(lam)
+        if not len(on):
+            return EvidenceFit(lam, post, done, True)
+        new, there = lam.copy(), post
+        for step in _steps(groups, lam, post, on):
+            new[on] = _within(lam[on] * np.exp(np.clip(step, -FAR, FAR)))
+            there = posterior(quadratic, groups, new, kind)
+            if there.log_evidence >= post.log_evidence:
+                break
+        else:
+            # Nothing leads higher than rounding lets us see.
+            return EvidenceFit(lam, post, done, True)
+        change = _largest_change(lam, new)
+        lam, post = new, there
+        if change < tolerance:
+            break
+    return EvidenceFit(lam, post, done, change < tolerance)
+
+
+def _steps(
+    groups: Groups, lam: Floats, post: Posterior, on: npt.NDArray[np.intp]
+) -> Iterator[Floats]:
+    """Steps of log λ to try, boldest first: Newton's, then ever shorter ones that must lead up.
+
+    The slope by log λ_t is ½ (‖μ_t‖² / λ_t - Σ (1 - u)), with u = c² / λ_t over the columns of t.
+    The second derivative by log λ_s and log λ_t is M - D, with M = μ_s' Σ_st μ_t / (λ_s λ_t) and,
+    where s is t, D = ½ (‖μ_t‖² / λ_t + Σ u (1 - u)). For the evidence, ½ ‖Σ_st‖² / (λ_s λ_t) is in
+    M too, and D is ½ (‖μ_t‖² / λ_t + Σ u).
+    """
+    of, mean = groups.of[post.columns], post.mean[post.columns]
+    shrunk = of >= 0
+
+    def total(values: Floats) -> Floats:
+        return np.bincount(of[shrunk], values[shrunk], minlength=groups.n)[on].astype(float)
+
+    share = post.spread / np.append(lam, np.inf)[of]
+    square = total(mean**2) / lam[on]
+    slope = 0.5 * (square - groups.sizes[on] + total(share))
+    metric = 0.5 * (square + total(share if post.kind == "full" else share * (1 - share)))
+    cross = mean[:, None] * post.cov * mean
+    if post.kind == "full":
+        cross = cross + 0.5 * post.cov**2
+    matrix = np.diag(metric) - _by_group(cross, of) / np.outer(lam[on], lam[on])
+    factor, failed = linalg.lapack.dpotrf(matrix, lower=0)
+    if not failed:
+        yield linalg.lapack.dpotrs(factor, slope, lower=0)[0]
+    safe = slope / metric
+    for halvings in range(HALVINGS):
+        yield safe * 0.5**halvings
+
+
+def _by_group(matrix: Floats, of: npt.NDArray[np.intp]) -> Floats:
+    """Sums over the blocks of a matrix, group by group; columns that are free are left out."""
+    order = np.argsort(of, kind="stable")
+    order = order[of[order] >= 0]
+    _, first = np.unique(of[order], return_index=True)
+    blocks = np.add.reduceat(matrix[order[:, None], order], first, axis=0)
+    return np.add.reduceat(blocks, first, axis=1)
+
+
+# -- One group after another -----------------------------------------------------------------------
+
+
+def coordinate_ascent(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    *,
+    rounds: int = 2000,
+    worth: float = 1e-7,
+    kind: Kind = "full",
+) -> EvidenceFit:
+    """The best single change of a λ, again and again: to come in, to leave, or to be re-estimated.
+
+    Every change raises what is maximised, so this ends where no single λ can be changed for the
+    better. After each, all in play are re-estimated together.
+
+    Parameters
+    ----------
+    quadratic, groups
+    lam
+        Where to start; shape (G,).
+    rounds
+        Most changes made.
+    worth
+        Smallest gain worth a change.
+    kind
+    """
+    post = posterior(quadratic, groups, lam, kind)
+    if not groups.n:  # constants alone are in play
+        return EvidenceFit(lam, post, 0, True)
+    for done in range(rounds):
+        lever = leverage(quadratic, groups, lam, post)
+        best = _within(best_lambda(lever.s, lever.q, lever.p))
+        better = _gains(lever, best, lam, worth)
+        if better.max() <= worth:
+            return EvidenceFit(lam, post, done, True)
+        lam, post = _change(quadratic, groups, lam, post, best, better)
+        together = climb(quadratic, groups, lam, TOGETHER, ROUGH, kind, post)
+        lam, post = together.lam, together.post
+    return EvidenceFit(lam, post, rounds, False)
+
+
+def _gains(lever: Leverage, best: Floats, lam: Floats, worth: float) -> Floats:
+    """What every group gains by going to its best λ; shape (G,)."""
+    s, q, p = lever.s, lever.q, lever.p
+    better = gain(best, s, q, p) - gain(lam, s, q, p)
+    # Leaving is worth any gain: a λ on its way to zero would take for ever to get there.
+    better[(best == 0) & (lam > 0) & (better >= 0)] += worth
+    return better
+
+
+def _change(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    post: Posterior,
+    best: Floats,
+    better: Floats,
+) -> tuple[Floats, Posterior]:
+    """The best change; or several at once, if together they keep the promise of the best.
+
+    Several are those that promise half as much; when the best is one that stays in play, all that
+    do: many small moves of λ would otherwise be made one by one.
+    """
+    winner = int(better.argmax())
+    several = better > 0.5 * better[winner]
+    staying = (lam > 0) & (best > 0)
+    for these in (staying, several) if staying[winner] else (several,):
+        if these.sum() > 1:
+            together = np.where(these, best, lam)
+            there = posterior(quadratic, groups, together, post.kind)
+            if there.log_evidence >= post.log_evidence + better[winner]:
+                return together, there
+    alone = lam.copy()
+    alone[winner] = best[winner]
+    return alone, posterior(quadratic, groups, alone, post.kind)
+
+
+def maximise_evidence(
+    quadratic: Quadratic,
+    groups: Groups,
+    starts: Iterable[Floats],
+    *,
+    tolerance: float = 1e-10,
+    worth: float = 1e-7,
+    kind: Kind = "full",
+) -> EvidenceFit:
+    """Fixed point, then single changes until none helps; the best start wins and is climbed.
+
+    Parameters
+    ----------
+    quadratic, groups
+    starts
+        λ to start from; shape (G,) each.
+    tolerance
+        Relative change of λ at which the last climb ends.
+    worth
+        Smallest gain worth a single change.
+    kind
+    """
+    fits = []
+    for lam in starts:
+        if lam.any():
+            lam = fixed_point(quadratic, groups, lam, RIDGE_ROUNDS, ROUGH, kind).lam
+        fits.append(coordinate_ascent(quadratic, groups, lam, worth=worth, kind=kind))
+    best = max(fits, key=lambda fit: fit.post.log_evidence)
+    fit = climb(quadratic, groups, best.lam, CLIMB_ROUNDS, tolerance, kind, best.post)
+    return EvidenceFit(fit.lam, fit.post, best.rounds + fit.rounds, best.settled and fit.settled)
