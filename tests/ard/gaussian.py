@@ -39,6 +39,10 @@ class GaussianLikelihood(GaussianBatch):
 
     terms: tuple[np.ndarray, ...] = ()
 
+    @property
+    def size(self) -> float:
+        return float(self.n)
+
     def restrict(self, terms: Sequence[int]) -> "GaussianLikelihood":
         columns = np.concatenate([self.terms[t] for t in terms])
         starts = np.cumsum([0, *(len(self.terms[t]) for t in terms)])

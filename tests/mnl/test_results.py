@@ -1,5 +1,7 @@
 """Statistics, tables and comparisons of results."""
 
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -143,6 +145,21 @@ def test_semi_artificial_choices_come_from_the_fitted_model(data: ChoiceData) ->
     # Eight squared standardised errors: above 30 once in five thousand seeds.
     distance = error @ np.linalg.solve(again.covariances["classical"], error)
     assert distance < 30
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_the_mean_of_all_draws_has_the_truth_for_its_estimate(
+    data: ChoiceData, weighted: bool
+) -> None:
+    some = data.take(np.arange(900))
+    weight = np.random.default_rng(0).uniform(0.5, 2, 900) if weighted else None
+    some = replace(some, weight=weight)
+    truth = ac.fit_mnl(some, ac.datasets.swissmetro_specification("R1"))
+    mean = ac.simulate_choices(some, truth, expected=True)
+    assert mean.total_weight == pytest.approx(some.total_weight)
+    assert len(mean) == truth.predict(some).to_numpy().astype(bool).sum()
+    again = ac.fit_mnl(mean, ac.datasets.swissmetro_specification("R1"))
+    np.testing.assert_allclose(again.coefficients, truth.coefficients, rtol=1e-7)
 
 
 def test_two_hundred_ragged_alternatives_agree_with_brute_force() -> None:

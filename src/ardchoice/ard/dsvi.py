@@ -93,7 +93,7 @@ class DsviPaper:
         """How reports call it."""
         return "Dsvi.paper()"
 
-    def smallest_scale(self, n: int) -> float:
+    def smallest_scale(self, n: float) -> float:
         """Where a step by 1/c, at the first rate, goes as far as the scale of the start."""
         return self.scale_rate * self.learning_rate / (n * self.start_scale)
 
@@ -130,7 +130,8 @@ def run_paper(
     q = Variational(np.zeros(d), np.full(d, solver.start_scale))
     batches: list[Batch] = list(likelihood.batches(rng, solver.batches))
     trace: list[Step] = []
-    rate, smallest = solver.learning_rate / n, solver.smallest_scale(n)
+    rate = solver.learning_rate / likelihood.size
+    smallest = solver.smallest_scale(likelihood.size)
     for step in range(solver.steps):
         if step and step % solver.decay_every == 0:
             rate *= solver.decay

@@ -43,6 +43,10 @@ class Likelihood(Protocol):
     def n(self) -> int:
         """How many situations."""
 
+    @property
+    def size(self) -> float:
+        """How many they count for: the sum of their weights."""
+
     def sums(self, beta: Floats) -> Sums:
         """One pass: log-likelihood, gradient and curvature; beta has shape (D,)."""
 
@@ -71,6 +75,11 @@ class LogitLikelihood:
     def n(self) -> int:
         """Choice situations, N."""
         return len(self.design.data)
+
+    @property
+    def size(self) -> float:
+        """Σ w."""
+        return self.design.data.total_weight
 
     def sums(self, beta: Floats) -> Sums:
         """One pass over all blocks."""

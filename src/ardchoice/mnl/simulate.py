@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import replace
 
 import numpy as np
 
@@ -18,6 +19,7 @@ def simulate_choices(
     spec: Specification | str | Iterable[Term | str] | MnlResult,
     *,
     seed: int = 0,
+    expected: bool = False,
 ) -> ChoiceData:
     """Fit a specification to the data and draw new choices from it.
 
@@ -29,6 +31,9 @@ def simulate_choices(
         What the choices are to follow: a specification to fit first, or an `MnlResult`.
     seed
         The same seed draws the same choices.
+    expected
+        No draw but the mean of all: every situation as often as it has alternatives, each chosen
+        once and weighted by its probability. What is found there is not a matter of chance.
 
     Returns
     -------
@@ -38,4 +43,10 @@ def simulate_choices(
     # Probabilities have a limit even where a coefficient has none.
     result = spec if isinstance(spec, MnlResult) else fit_mnl(data, spec, separation="allow")
     p = probabilities(result.coefficients, result.encoding, data)
-    return data.with_choice(draw_choices(p, np.random.default_rng(seed)))
+    if not expected:
+        return data.with_choice(draw_choices(p, np.random.default_rng(seed)))
+    rows, chosen = np.nonzero(p.T)
+    shares = p[chosen, rows]
+    repeated = data.take(rows).with_choice(chosen)
+    given = repeated.weight
+    return replace(repeated, weight=shares if given is None else given * shares)

@@ -54,13 +54,13 @@ def as_published(tied: Sequence[str] = ()) -> Prior:
     return Prior(shrink_constants=True, standardised="all", tied=tuple(tied))
 
 
-def draw(specification: str, seed: int, noise_to: int | None = None) -> ChoiceData:
-    """Choices drawn from a true specification fitted to the real ones."""
-    real = swissmetro_choices(noise_to=noise_to, seed=seed)
+def draw(specification: str, seed: int | None, noise_to: int | None = None) -> ChoiceData:
+    """Choices drawn from a true specification fitted to the real ones; None, the mean draw."""
+    real = swissmetro_choices(noise_to=noise_to, seed=seed or 0)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArdchoiceWarning)  # S4 separates
         model = fit_mnl(real, swissmetro_specification(specification), separation="allow")
-    return simulate_choices(real, model, seed=seed)
+    return simulate_choices(real, model, seed=seed or 0, expected=seed is None)
 
 
 def make_solver(name: str, seed: int, steps: int | None) -> Solver:
@@ -69,7 +69,7 @@ def make_solver(name: str, seed: int, steps: int | None) -> Solver:
         return Dsvi.paper(seed=seed) if steps is None else Dsvi.paper(seed=seed, steps=steps)
     if name == "dsvi":
         return Dsvi(seed=seed)
-    return Newton(posterior="diagonal") if name == "diagonal" else Newton()
+    return Newton(posterior="full") if name == "full" else Newton()
 
 
 # -- Relevance -----------------------------------------------------------------------------------
@@ -78,7 +78,7 @@ def make_solver(name: str, seed: int, steps: int | None) -> Solver:
 def relevance(
     space: Size,
     specification: str,
-    seed: int,
+    seed: int | None,
     solver: str,
     noise_to: int | None = None,
     tied: Sequence[str] = (),
@@ -92,7 +92,7 @@ def relevance(
         data = draw(specification, seed, noise_to)
     candidates = swissmetro_space(data, space)
     fit = fit_ard(
-        data, candidates, solver=make_solver(solver, seed, steps), prior=as_published(tied)
+        data, candidates, solver=make_solver(solver, seed or 0, steps), prior=as_published(tied)
     )
     lam = np.where(np.isfinite(fit.lam), fit.lam, 0.0)
     noise = np.array([str(t.what).startswith(NOISE) for t in fit.terms])

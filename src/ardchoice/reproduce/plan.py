@@ -46,7 +46,7 @@ class Plan:
 FULL = Plan(
     quick=False,
     draws=5,
-    paper_draws={"medium": 1, "large": 1},
+    paper_draws={"medium": 3, "large": 1},
     held_out=4,
     splits=10,
     noise_to=1000,
