@@ -75,8 +75,10 @@ class Block:
     def take(self, rows: npt.NDArray[np.intp]) -> Block:
         """Some of the rows, in that order."""
         return Block(
-            parts=tuple(Part(p.alternatives, p.columns, p.x[:, :, rows]) for p in self.parts),
-            available=None if self.available is None else self.available[:, rows],
+            parts=tuple(
+                Part(p.alternatives, p.columns, p.x.take(rows, axis=2)) for p in self.parts
+            ),
+            available=None if self.available is None else self.available.take(rows, axis=1),
             choice=self.choice[rows],
             weight=None if self.weight is None else self.weight[rows],
             shape=(self.shape[0], len(rows)),

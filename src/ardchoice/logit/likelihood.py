@@ -23,7 +23,7 @@ Order = Literal[0, 1, 2]
 MOST_PAIRS = 8
 """With more parts than this, one large product beats many small ones."""
 FEW = 36
-"""Entries of a product of columns up to which a product per column beats that of two matrices,
+"""Entries of a product of columns up to which a product per entry beats that of two matrices,
 whose blocking is made for more."""
 
 
@@ -89,11 +89,12 @@ def choice_probabilities(
     available
         Shape (J, B); None when all are.
     """
+    p = v.copy()
     if available is not None:
         # Before the maximum is taken: an unavailable giant must not drown the others.
-        v = np.where(available, v, -np.inf)
-    top = v.max(axis=0)
-    p = v - top
+        np.copyto(p, -np.inf, where=~available)
+    top = p.max(axis=0)
+    p -= top
     np.exp(p, out=p)
     total = p.sum(axis=0)
     p /= total
@@ -166,14 +167,14 @@ def weighted_columns(weights: Floats, block: Block) -> Floats:
 
 
 def _loglik(v: Floats, chance: Probabilities, block: Block) -> float:
-    logs = v.ravel()[block.picked] - chance.log_total
+    logs = v.take(block.picked) - chance.log_total
     return float(logs.sum() if block.weight is None else block.weight @ logs)
 
 
 def _residual(p: Floats, block: Block) -> Floats:
     """W (1[y = i] - P_i); shape (J, B)."""
     residual = np.negative(p, order="C")  # so that ravel() is a view
-    residual.ravel()[block.picked] += 1.0
+    np.add.at(residual.ravel(), block.picked, 1.0)
     if block.weight is not None:
         residual *= block.weight
     return residual
@@ -237,7 +238,7 @@ def _products(a: Floats, b: Floats) -> Floats:
     """Σ_n a_n b_n' of columns (K, B) and (L, B); shape (K, L)."""
     if len(a) * len(b) > FEW:
         return a @ b.T
-    return np.array([b @ column for column in a])
+    return np.asarray((a[:, None, None] @ b[:, :, None])[..., 0, 0])
 
 
 def _curvature_by_mean(p: Floats, block: Block) -> Floats:

@@ -133,7 +133,10 @@ class _Reader:
         return found
 
     def take(self, sign: str) -> bool:
-        return self.match(re.compile(re.escape(sign))) is not None
+        if not self.line.startswith(sign, self.skip_blanks()):
+            return False
+        self.at += len(sign)
+        return True
 
     def at_end(self) -> bool:
         return _COMMENT.fullmatch(self.line, self.at) is not None
