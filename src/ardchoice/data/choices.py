@@ -190,7 +190,8 @@ class ChoiceData:
 
     def always(self, alternatives: Sequence[int]) -> bool:
         """Whether these alternatives are available in every situation."""
-        return bool((self.times_available[list(alternatives)] == len(self)).all())
+        times, n = self.times_available, len(self)
+        return all(times[j] == n for j in alternatives)
 
     @cached_property
     def total_weight(self) -> float:

@@ -238,7 +238,7 @@ def _learn(
 ) -> tuple[float, ...]:
     if attribute is None or attribute.levels is not None:
         return ()
-    if not data.times_available[list(alternatives)].any():
+    if not any(data.times_available[j] for j in alternatives):
         raise SpecificationError(f"'{term}': {term.place} is never available.")
     if isinstance(term.how, Linear):  # neither learns nor refuses anything
         return ()

@@ -34,6 +34,11 @@ class Part:
     columns: slice
     x: Floats
 
+    def squares(self) -> Floats:
+        """Σ x² of every column, over rows and alternatives; shape (K,)."""
+        x = self.x.reshape(len(self.x), 1, -1)
+        return np.asarray((x @ x.swapaxes(1, 2))[:, 0, 0])
+
 
 @dataclass(frozen=True, eq=False)
 class Block:

@@ -127,9 +127,9 @@ def newton_step(sums: Sums) -> Floats:
     """H⁻¹ g on the scale where H has a unit diagonal, with a ridge only if H needs one."""
     if not len(sums.gradient):
         return sums.gradient
-    diagonal = np.diag(sums.curvature)
+    diagonal = sums.curvature.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
-    scaled = sums.curvature * scale * scale[:, None]
+    scaled = sums.curvature * (scale * scale[:, None])
     right = sums.gradient * scale
     for ridge in RIDGES:
         # LAPACK itself: for a few coefficients the wrappers around it take most of the time.
@@ -138,3 +138,12 @@ def newton_step(sums: Sums) -> Floats:
         if not failed:
             return np.asarray(step) * scale
     return right * scale
+
+
+def is_definite(matrix: Floats) -> bool:
+    """Whether a symmetric matrix is positive definite, clearly enough to be factorised."""
+    diagonal = matrix.diagonal()
+    if not (diagonal > 0).all():
+        return False
+    scale = 1 / np.sqrt(diagonal)
+    return not linalg.lapack.dpotrf(matrix * (scale * scale[:, None]), lower=1)[1]

@@ -13,13 +13,15 @@ from ardchoice.data import ChoiceData
 from ardchoice.data.choices import must_be_choice_data
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.logit import Sums, maximise, one_pass, one_thread
+from ardchoice.logit import Block, NewtonFit, Sums, maximise, one_pass, one_thread
 from ardchoice.logit.block import Floats
 from ardchoice.mnl.baselines import null_loglik
+from ardchoice.mnl.bounds import proves_maximum
 from ardchoice.mnl.covariance import ScoredSums, covariances, scored_pass
 from ardchoice.mnl.identification import check_identification
 from ardchoice.mnl.result import MnlResult
 from ardchoice.mnl.separation import check_separation, vanished_directions
+from ardchoice.mnl.start import Start, start_near
 from ardchoice.space import Specification, Term
 from ardchoice.space.grammar import as_specification
 
@@ -90,27 +92,22 @@ def _fit(
         raise ArdchoiceError("There are no choice situations to estimate from.")
     design = Design(data, specification.terms)
     blocks = design.blocks()
-    # 2 · At zero, where every alternative has a chance, rank shows in the curvature.
-    zero = np.zeros(design.n_columns)
-    first = one_pass(zero, blocks)
-    check_identification(first.curvature, design, blocks)
-
+    null = null_loglik(data)
+    # 2 · Begin near the maximum; or at zero, where every alternative has a chance, so that rank
+    # shows in the curvature.
+    zero = None
+    start = start_near(blocks, design.n_columns, null)
+    if start is None:
+        start = zero = _identified_zero(design, blocks)
     # 3 · Climb. An estimate that runs away is found by the curvature that vanishes with it.
-    def evaluate(beta: Floats, last: bool) -> Sums:
-        return scored_pass(beta, blocks, data.person) if last else one_pass(beta, blocks)
-
-    fit = maximise(
-        evaluate,
-        zero,
-        first=first,
-        max_iterations=max_iterations,
-        tolerance=TOLERANCE * data.total_weight,
-    )
+    fit = _climb(start, data, blocks, max_iterations)
     gone = None
-    if separation == "allow":
-        gone = vanished_directions(fit.curvature, first.curvature)
-    else:
-        check_separation(fit, first.curvature, design, blocks)
+    if zero is not None or not proves_maximum(fit.curvature, design, blocks):
+        zero = zero or _identified_zero(design, blocks)
+        if separation == "allow":
+            gone = vanished_directions(fit.curvature, zero.sums.curvature)
+        else:
+            check_separation(fit, zero.sums.curvature, design, blocks)
     if not fit.converged:
         warnings.warn(
             f"Estimation stopped after {fit.iterations} steps with {fit.decrement:.3g} of "
@@ -129,14 +126,39 @@ def _fit(
         encoding=design.encoding,
         coefficients=fit.beta[back],
         covariances={
-            kind: matrix[np.ix_(back, back)] for kind, matrix in covariances(ended, gone).items()
+            kind: matrix[back[:, None], back] for kind, matrix in covariances(ended, gone).items()
         },
         loglik=ended.loglik,
-        null_loglik=null_loglik(data),
+        null_loglik=null,
         n_situations=len(data),
         n_persons=data.n_persons,
         converged=fit.converged,
         iterations=fit.iterations,
         decrement=fit.decrement,
         data=data,
+    )
+
+
+def _identified_zero(design: Design, blocks: Iterable[Block]) -> Start:
+    """Zero, once it is known that there is full rank."""
+    beta = np.zeros(design.n_columns)
+    sums = one_pass(beta, blocks)
+    check_identification(sums.curvature, design, blocks)
+    return Start(beta, sums)
+
+
+def _climb(
+    start: Start, data: ChoiceData, blocks: Iterable[Block], max_iterations: int
+) -> NewtonFit:
+    """Newton's method, its last pass with all that the covariances need."""
+
+    def evaluate(beta: Floats, last: bool) -> Sums:
+        return scored_pass(beta, blocks, data.person) if last else one_pass(beta, blocks)
+
+    return maximise(
+        evaluate,
+        start.beta,
+        first=start.sums,
+        max_iterations=max_iterations,
+        tolerance=TOLERANCE * data.total_weight,
     )

@@ -16,6 +16,7 @@ from ardchoice.design import Design
 from ardchoice.errors import IdentificationError
 from ardchoice.logit import Block, one_pass, one_thread, total, utilities
 from ardchoice.logit.block import Floats
+from ardchoice.logit.newton import is_definite
 
 SUSPECT = 1e-8
 """An eigenvalue of the curvature (unit diagonal) below this is looked into: a Gram matrix squares
@@ -72,6 +73,8 @@ def _null_vectors(curvature: Floats, size: Floats, total_weight: float) -> list[
     """Sparse directions of (nearly) no curvature, later coefficients given by earlier ones."""
     flat = np.diag(curvature) < FLAT * total_weight * size**2
     found = [np.eye(len(size))[k] for k in np.flatnonzero(flat)]
+    if not found and is_definite(curvature - SUSPECT * np.diag(np.diag(curvature))):
+        return []
     keep = np.flatnonzero(~flat)
     scale = 1 / np.sqrt(np.diag(curvature)[keep])
     values, vectors = linalg.eigh(curvature[np.ix_(keep, keep)] * scale * scale[:, None])
@@ -135,8 +138,7 @@ def _squares(block: Block) -> Floats:
     """Of every column, over its alternatives on average; last, the number of rows."""
     out = np.empty(block.n_columns + 1)
     for part in block.parts:
-        x = part.x.reshape(len(part.x), -1)
-        out[part.columns] = np.einsum("kb,kb->k", x, x) / len(part.alternatives)
+        out[part.columns] = part.squares() / len(part.alternatives)
     out[-1] = block.shape[1]
     return out
 

@@ -18,6 +18,7 @@ from ardchoice.design import Design
 from ardchoice.errors import SeparationError
 from ardchoice.logit import Block, NewtonFit, Part, total, utilities
 from ardchoice.logit.block import Floats
+from ardchoice.logit.newton import is_definite
 
 VANISHED = 1e-5
 """Curvature along a direction, relative to that at zero, below which it is looked into."""
@@ -59,6 +60,8 @@ def check_separation(
 
 def vanished_directions(curvature: Floats, curvature_at_zero: Floats) -> Floats:
     """Directions along which the curvature is gone; shape (D, r), r of them."""
+    if is_definite(curvature - VANISHED * curvature_at_zero):
+        return np.empty((len(curvature), 0))
     scale = 1 / np.sqrt(np.diag(curvature_at_zero))
     values, vectors = linalg.eigh(
         curvature * scale * scale[:, None], curvature_at_zero * scale * scale[:, None]
