@@ -191,21 +191,24 @@ def _check(data: ChoiceData, term: TermColumns, attribute: Attribute) -> None:
 def _attribute(data: ChoiceData, term: TermColumns) -> Attribute:
     """The attribute, or an error when these data do not have what the term was learned on."""
     what = term.term.what or ""
-    needs = f"'{term.term}' needs the attribute {what!r}"
     if what not in data.attributes:
         raise SpecificationError(
-            f"{needs}, which these data do not have. {did_you_mean(what, data.attributes)}"
+            f"'{term.term}' needs the attribute {what!r}, which these data do not have. "
+            f"{did_you_mean(what, data.attributes)}"
         )
     attribute = data.attributes[what]
     is_categorical = attribute.levels is not None
     if is_categorical != (term.base is not None):
         raise SpecificationError(
-            f"{needs} to be {KINDS[not is_categorical]}, as it was at first; in these data it is "
-            f"{KINDS[is_categorical]}."
+            f"'{term.term}' needs the attribute {what!r} to be {KINDS[not is_categorical]}, as it "
+            f"was at first; in these data it is {KINDS[is_categorical]}."
         )
     lacking = [data.alternatives[j] for j in term.alternatives if j not in attribute.alternatives]
     if lacking:
-        raise SpecificationError(f"{needs} of {', '.join(lacking)}, which these data do not have.")
+        raise SpecificationError(
+            f"'{term.term}' needs the attribute {what!r} of {', '.join(lacking)}, which these data "
+            "do not have."
+        )
     return attribute
 
 

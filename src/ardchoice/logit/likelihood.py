@@ -64,11 +64,14 @@ class Probabilities:
 def utilities(beta: Floats, block: Block) -> Floats:
     """V = Σ_k β_k x_k; shape (J, B)."""
     v = np.zeros(block.shape)
+    touched: set[int] = set()
     for part in block.parts:
-        x = part.x
-        if len(part.alternatives) == 1:
-            v[part.alternatives[0]] += beta[part.columns] @ x[:, 0]
+        x, here = part.x, part.alternatives[0]
+        if len(part.alternatives) == 1 and here not in touched:
+            np.matmul(beta[part.columns], x[:, 0], out=v[here])
+            touched.add(here)
             continue
+        touched.update(part.alternatives)
         share = (beta[part.columns] @ x.reshape(len(x), -1)).reshape(x.shape[1:])
         if len(part.alternatives) == len(v):
             v += share
@@ -90,15 +93,20 @@ def choice_probabilities(
         Shape (J, B); None when all are.
     """
     p = v.copy()
+    return Probabilities(p, _softmax(p, available))
+
+
+def _softmax(v: Floats, available: npt.NDArray[np.bool_] | None) -> Floats:
+    """Turn utilities into probabilities, in place, and give the log of the normaliser; (B,)."""
     if available is not None:
         # Before the maximum is taken: an unavailable giant must not drown the others.
-        np.copyto(p, -np.inf, where=~available)
-    top = p.max(axis=0)
-    p -= top
-    np.exp(p, out=p)
-    total = p.sum(axis=0)
-    p /= total
-    return Probabilities(p, top + np.log(total))
+        np.copyto(v, -np.inf, where=~available)
+    top = v.max(axis=0)
+    v -= top
+    np.exp(v, out=v)
+    total = v.sum(axis=0)
+    v /= total
+    return np.asarray(top + np.log(total))
 
 
 def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
@@ -116,25 +124,23 @@ def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
 
 
 def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
-    """The same at given utilities v, shape (J, B), wherever they come from."""
-    chance = choice_probabilities(v, block.available)
-    loglik = _loglik(v, chance, block)
+    """The same at given utilities v, shape (J, B), wherever they come from; v is used up."""
+    p = np.ascontiguousarray(v)
+    loglik = _to_probabilities(p, block)
     empty = np.empty(0)
     if order == 0:
         return Sums(loglik, empty, empty)
-    gradient = _gradient(_residual(chance.p, block), block)
-    if order == 1:
-        return Sums(loglik, gradient, empty)
-    return Sums(loglik, gradient, _curvature(chance.p, block))
+    curvature = _curvature(p, block) if order == 2 else empty
+    return Sums(loglik, _gradient(_to_residual(p, block), block), curvature)
 
 
 def evaluate_with_scores(beta: Floats, block: Block) -> tuple[Sums, Floats]:
     """ℓ, its gradient and curvature, and the gradient of every situation's own ℓ; (D, B)."""
-    v = utilities(beta, block)
-    chance = choice_probabilities(v, block.available)
-    each = weighted_columns(_residual(chance.p, block), block)
-    loglik = _loglik(v, chance, block)
-    return Sums(loglik, each.sum(axis=1), _curvature(chance.p, block)), each
+    p = utilities(beta, block)
+    loglik = _to_probabilities(p, block)
+    curvature = _curvature(p, block)
+    each = weighted_columns(_to_residual(p, block), block)
+    return Sums(loglik, each.sum(axis=1), curvature), each
 
 
 def penalised(sums: Sums, beta: Floats, precision: Floats) -> Sums:
@@ -166,18 +172,20 @@ def weighted_columns(weights: Floats, block: Block) -> Floats:
     return out
 
 
-def _loglik(v: Floats, chance: Probabilities, block: Block) -> float:
-    logs = v.take(block.picked) - chance.log_total
+def _to_probabilities(v: Floats, block: Block) -> float:
+    """Turn utilities, (J, B), into probabilities in place, and give ℓ."""
+    logs = v.take(block.picked)
+    logs -= _softmax(v, block.available)
     return float(logs.sum() if block.weight is None else block.weight @ logs)
 
 
-def _residual(p: Floats, block: Block) -> Floats:
-    """W (1[y = i] - P_i); shape (J, B)."""
-    residual = np.negative(p, order="C")  # so that ravel() is a view
-    np.add.at(residual.ravel(), block.picked, 1.0)
+def _to_residual(p: Floats, block: Block) -> Floats:
+    """Turn probabilities, (J, B), into W (1[y = i] - P_i) in place."""
+    np.negative(p, out=p)
+    np.add.at(p.reshape(-1), block.picked, 1.0)
     if block.weight is not None:
-        residual *= block.weight
-    return residual
+        p *= block.weight
+    return p
 
 
 def _gradient(residual: Floats, block: Block) -> Floats:
@@ -185,9 +193,9 @@ def _gradient(residual: Floats, block: Block) -> Floats:
     for part in block.parts:
         x = part.x.reshape(len(part.x), -1)
         if len(part.alternatives) == 1:
-            out[part.columns] = x @ residual[part.alternatives[0]]
+            np.matmul(x, residual[part.alternatives[0]], out=out[part.columns])
         else:
-            out[part.columns] = x @ residual[list(part.alternatives)].ravel()
+            np.matmul(x, residual[list(part.alternatives)].ravel(), out=out[part.columns])
     return out
 
 
@@ -211,7 +219,7 @@ def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
         alternative = part.alternatives[0]
         x, share = part.x[:, 0], p[alternative]
         # 1 - P as the sum of the others, so that nothing cancels when P is close to one.
-        others = reduce(np.add, (p[j] for j in range(len(p)) if j != alternative))
+        others = reduce(np.add, [p[j] for j in range(len(p)) if j != alternative])
         variance = share * others
         if block.weight is not None:
             variance *= block.weight
@@ -219,9 +227,9 @@ def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
         out[part.columns, part.columns] = _gram(x, variance)
         weighted.append(x * share)
         for j in range(i):
-            cross = _products(weighted[i], weighted[j])
-            out[part.columns, parts[j].columns] = -cross
-            out[parts[j].columns, part.columns] = -cross.T
+            cross = -_products(weighted[i], weighted[j])
+            out[part.columns, parts[j].columns] = cross
+            out[parts[j].columns, part.columns] = cross.T
     return out
 
 

@@ -37,9 +37,10 @@ class Passing:
 
 
 @cache
-def _blas() -> threadpoolctl.ThreadpoolController:
+def _blas() -> list[threadpoolctl.LibController]:
     # Looking for the libraries takes milliseconds, so it is done once.
-    return threadpoolctl.ThreadpoolController()
+    found = threadpoolctl.ThreadpoolController().select(user_api="blas")
+    return list(found.lib_controllers)
 
 
 _is_one = ContextVar("_is_one", default=False)
@@ -55,12 +56,17 @@ def one_thread() -> Iterator[None]:
     if _is_one.get():
         yield
         return
-    with _blas().limit(limits=1, user_api="blas"):
-        before = _is_one.set(True)
-        try:
-            yield
-        finally:
-            _is_one.reset(before)
+    counts = [(library, library.get_num_threads()) for library in _blas()]
+    several = [(library, count) for library, count in counts if count not in (None, 1)]
+    before = _is_one.set(True)
+    try:
+        for library, _ in several:
+            library.set_num_threads(1)
+        yield
+    finally:
+        for library, count in several:
+            library.set_num_threads(count)
+        _is_one.reset(before)
 
 
 def total(measure: Measure[Measured], blocks: Iterable[Block]) -> Measured:

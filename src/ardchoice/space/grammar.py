@@ -26,7 +26,6 @@ _NAME = re.compile(r"\w[\w.]*")
 _QUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?!\w)")
 _BY = re.compile(r"[x×](?=[\s`])")
-_BLANK = re.compile(r"\s*")
 _COMMENT = re.compile(r"\s*(?:#.*)?", re.DOTALL)
 _INTERACT = ". To interact with a covariate write ' x ', as in 'TT x AGE'"
 _HINTS = {
@@ -123,7 +122,8 @@ class _Reader:
         )
 
     def skip_blanks(self) -> int:
-        self.at = _BLANK.match(self.line, self.at).end()  # type: ignore[union-attr]
+        while self.line[self.at : self.at + 1].isspace():
+            self.at += 1
         return self.at
 
     def match(self, pattern: re.Pattern[str]) -> re.Match[str] | None:
