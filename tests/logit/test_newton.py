@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from ardchoice.logit import Sums, maximise
-from ardchoice.logit.newton import newton_step
+from ardchoice.logit.newton import is_definite, newton_step
 
 
 def poisson(beta: np.ndarray, _last: bool) -> Sums:
@@ -56,3 +56,15 @@ def test_a_run_cut_short_does_not_claim_convergence() -> None:
 def test_a_singular_curvature_still_gives_an_uphill_step() -> None:
     sums = Sums(0.0, np.array([1.0, 1.0]), np.ones((2, 2)))
     assert newton_step(sums) @ sums.gradient > 0
+
+
+def test_definite_means_that_every_eigenvalue_is_positive() -> None:
+    axes = np.linalg.qr(np.random.default_rng(0).normal(size=(4, 4)))[0]
+    for smallest, expected in ((1e-6, True), (-1e-6, False)):
+        matrix = axes @ np.diag([smallest, 1.0, 2.0, 3.0]) @ axes.T
+        assert is_definite(matrix) is expected
+        # Units of the columns do not matter.
+        units = np.array([1e-6, 1.0, 1e5, 1e9])
+        assert is_definite(matrix * units * units[:, None]) is expected
+    assert not is_definite(np.diag([1.0, 0.0]))
+    assert not is_definite(np.diag([1.0, np.nan]))

@@ -1,5 +1,7 @@
 """Scores summed by person: the rows of a person may stand anywhere, and sums need not all fit."""
 
+import itertools
+
 import numpy as np
 import pytest
 
@@ -38,3 +40,12 @@ def test_products_of_scores_are_those_of_persons_one_by_one(monkeypatch, order, 
     robust, cluster = by_hand(data, beta)
     np.testing.assert_allclose(found.meat, robust, rtol=EXACT, atol=1e-9)
     np.testing.assert_allclose(found.clustered, cluster, rtol=EXACT, atol=1e-9)
+
+
+@pytest.mark.parametrize("lengths", [[3, 3, 3], [1, 1, 1], [9], [4, 2, 3], [2, 2, 3], [3, 3, 2]])
+def test_sums_of_runs_are_those_of_their_columns(lengths):
+    s = np.random.default_rng(0).normal(size=(5, sum(lengths)))
+    edges = np.cumsum([0, *lengths])
+    expected = [s[:, a:b].sum(axis=1) for a, b in itertools.pairwise(edges)]
+    found = module._sums_of_runs(s, edges[:-1])
+    np.testing.assert_allclose(found, np.transpose(expected), rtol=EXACT)

@@ -81,7 +81,8 @@ def spread_rows(n: int, share: float) -> npt.NDArray[np.intp]:
     """One row in every 1 / share of n, at a place that has no period: persons may have one."""
     count = np.arange(max(1, round(n * share)))
     turns = count * GOLDEN
-    return ((count + turns - np.floor(turns)) * (n / len(count))).astype(np.intp)
+    rows = (count + turns - np.floor(turns)) * (n / len(count))
+    return np.asarray(rows, dtype=np.intp)
 
 
 def _sample_maximum(sample: Kept, n_columns: int) -> Start | None:
