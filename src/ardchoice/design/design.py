@@ -122,8 +122,10 @@ class Design:
         groups = _by_alternatives(self.encoding)
         self._is_derivative = of != "value"
         self._plans = _plan(groups, Held(data, of), attribute)
-        ordered = [np.arange(t.start, t.start + t.n_columns) for g in groups.values() for t in g]
-        self.order: npt.NDArray[np.intp] = np.concatenate([np.arange(0), *ordered])
+        ordered = [
+            k for g in groups.values() for t in g for k in range(t.start, t.start + t.n_columns)
+        ]
+        self.order: npt.NDArray[np.intp] = np.array(ordered, dtype=np.intp)
         self.position = np.argsort(self.order)
 
     @property

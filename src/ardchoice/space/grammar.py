@@ -143,14 +143,14 @@ class _Reader:
 
     def name(self, what: str) -> tuple[str, bool]:
         """A name, and whether it stood in back quotes."""
-        found = self.match(_QUOTED)
-        if found:
+        if self.line.startswith("`", self.skip_blanks()):
+            found = self.match(_QUOTED)
+            if not found:
+                raise self.error("a name in back quotes needs a second back quote on the same line")
             text = re.sub(r"\\(.)", lambda m: _UNESCAPE.get(m[1], m[1]), found[1], flags=re.DOTALL)
             return text, True
         found = self.match(_NAME)
         if not found:
-            if self.line.startswith("`", self.at):
-                raise self.error("a name in back quotes needs a second back quote on the same line")
             raise self.error(f"expected {what}")
         return found[0], False
 
