@@ -124,17 +124,23 @@ def maximise(
 
 
 def newton_step(sums: Sums) -> Floats:
-    """H⁻¹ g on the scale where H has a unit diagonal, with a ridge only if H needs one."""
+    """H⁻¹ g; only if H cannot be factorised, with a ridge where H has a unit diagonal."""
     if not len(sums.gradient):
         return sums.gradient
+    # LAPACK itself: for a few coefficients the wrappers around it take most of the time. What
+    # Cholesky can factorise does not depend on units.
+    _, step, failed = linalg.lapack.dposv(sums.curvature, sums.gradient, lower=1)
+    return _ridge_step(sums) if failed else np.asarray(step)
+
+
+def _ridge_step(sums: Sums) -> Floats:
+    """(H + ridge)⁻¹ g on the scale where H has a unit diagonal, with the smallest that will do."""
     diagonal = sums.curvature.diagonal()
     scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
     scaled = sums.curvature * (scale * scale[:, None])
     right = sums.gradient * scale
     for ridge in RIDGES:
-        # LAPACK itself: for a few coefficients the wrappers around it take most of the time.
-        matrix = scaled + ridge * np.eye(len(right)) if ridge else scaled
-        _, step, failed = linalg.lapack.dposv(matrix, right, lower=1)
+        _, step, failed = linalg.lapack.dposv(scaled + ridge * np.eye(len(right)), right, lower=1)
         if not failed:
             return np.asarray(step) * scale
     return right * scale
@@ -142,8 +148,6 @@ def newton_step(sums: Sums) -> Floats:
 
 def is_definite(matrix: Floats) -> bool:
     """Whether a symmetric matrix is positive definite, clearly enough to be factorised."""
-    diagonal = matrix.diagonal()
-    if not (diagonal > 0).all():
-        return False
-    scale = 1 / np.sqrt(diagonal)
-    return not linalg.lapack.dpotrf(matrix * (scale * scale[:, None]), lower=1)[1]
+    factor, failed = linalg.lapack.dpotrf(matrix, lower=1)
+    # Not every LAPACK stops at what is not a number, but it always ends up on the diagonal.
+    return not failed and bool(np.isfinite(factor.diagonal()).all())
