@@ -9,6 +9,7 @@ import pytest
 import ardchoice as ac
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
+from ardchoice.logit import one_pass
 from ardchoice.mnl import start as module
 from ardchoice.mnl.baselines import null_loglik
 from ardchoice.mnl.start import Start, spread_rows, start_near
@@ -149,6 +150,19 @@ def test_a_start_worse_than_no_model_is_none(swissmetro):
     assert start_near(design.blocks(), design.n_columns, 0.0) is None
 
 
+@pytest.mark.parametrize("far", [1.0, 1e3])
+def test_a_start_that_leads_astray_is_forgotten(monkeypatch, far):
+    data = read(table())
+    expected = from_zero(monkeypatch, data, SPECIFIC)
+
+    def astray(blocks, n_columns, null_loglik):
+        beta = np.full(n_columns, far)
+        return Start(beta, one_pass(beta, blocks))
+
+    monkeypatch.setattr("ardchoice.mnl.fit.start_near", astray)
+    assert_same(ac.fit_mnl(data, SPECIFIC), expected)
+
+
 def test_few_rows_and_rows_that_are_not_kept_have_no_sample(monkeypatch, swissmetro):
     text = ac.datasets.swissmetro_specification("R1")
     assert near(swissmetro.take(np.arange(9_000)), text) is None
@@ -161,17 +175,17 @@ def test_what_cannot_be_told_apart_is_named_with_many_rows():
         ac.fit_mnl(read(table()), "a: ASC + x\nb: ASC + x\nc: ASC + x")
 
 
-def test_an_estimate_that_runs_away_is_named_with_many_rows():
+@pytest.mark.parametrize("every", [3, 100, 3000])
+def test_an_estimate_that_runs_away_is_named_as_from_zero(monkeypatch, every):
     frame = table()
+    frame["group"] = np.where(np.arange(N) % every == 2, "new", "old")
     frame.loc[frame["group"] == "new", "choice"] = "a"
-    with pytest.raises(ac.SeparationError, match="to plus infinity"):
-        ac.fit_mnl(read(frame), GROUPED)
-    # So few that a sample hardly has one.
-    frame = table()
-    frame["group"] = np.where(np.arange(N) % 3000 == 7, "new", "old")
-    frame.loc[frame["group"] == "new", "choice"] = "a"
-    with pytest.raises(ac.SeparationError, match="to plus infinity"):
-        ac.fit_mnl(read(frame), GROUPED)
+    data = read(frame)
+    with pytest.raises(ac.SeparationError, match="to plus infinity") as found:
+        ac.fit_mnl(data, GROUPED)
+    with pytest.raises(ac.SeparationError) as expected:
+        from_zero(monkeypatch, data, GROUPED)
+    assert str(found.value) == str(expected.value)
 
 
 @pytest.mark.parametrize("n", [1, 7, 1000, 10_692])

@@ -28,6 +28,8 @@ from ardchoice.space.grammar import as_specification
 TOLERANCE = 1e-14
 """Log-likelihood still to be gained, per situation: repeating all rows, or doubling all weights,
 does not change where estimation ends."""
+MOST_STEPS_NEAR = 20
+"""A start that needs more was not near the maximum."""
 
 
 def fit_mnl(
@@ -48,7 +50,7 @@ def fit_mnl(
     spec
         A specification, its text in the grammar, or a list of terms.
     max_iterations
-        Most Newton steps; six or seven are usual.
+        Most Newton steps; six or seven are usual, three or four where rows are many.
     separation
         What to do when an estimate runs to infinity. ``"allow"`` stops far out instead of raising:
         the log-likelihood and the probabilities are as good as at the limit, the coefficients
@@ -93,21 +95,22 @@ def _fit(
     design = Design(data, specification.terms)
     blocks = design.blocks()
     null = null_loglik(data)
-    # 2 · Begin near the maximum; or at zero, where every alternative has a chance, so that rank
-    # shows in the curvature.
-    zero = None
-    start = start_near(blocks, design.n_columns, null)
-    if start is None:
-        start = zero = _identified_zero(design, blocks)
-    # 3 · Climb. An estimate that runs away is found by the curvature that vanishes with it.
-    fit = _climb(start, data, blocks, max_iterations)
+    # 2 · Climb from near the maximum, if a sample of the rows leads there.
+    near = start_near(blocks, design.n_columns, null)
+    steps = min(max_iterations, MOST_STEPS_NEAR)
+    fit = None if near is None else _climb(near, data, blocks, steps)
     gone = None
-    if zero is not None or not proves_maximum(fit.curvature, design, blocks):
-        zero = zero or _identified_zero(design, blocks)
+    if fit is None or not fit.converged or not proves_maximum(fit.curvature, design, blocks):
+        # 3 · Else from zero. Every alternative has a chance there, so rank shows in the curvature;
+        # an estimate that runs away is found by the curvature that vanishes with it.
+        zero = _identified_zero(design, blocks)
+        at_zero = zero.sums.curvature
+        if fit is None or not fit.converged or vanished_directions(fit.curvature, at_zero).size:
+            fit = _climb(zero, data, blocks, max_iterations)
         if separation == "allow":
-            gone = vanished_directions(fit.curvature, zero.sums.curvature)
+            gone = vanished_directions(fit.curvature, at_zero)
         else:
-            check_separation(fit, zero.sums.curvature, design, blocks)
+            check_separation(fit, at_zero, design, blocks)
     if not fit.converged:
         warnings.warn(
             f"Estimation stopped after {fit.iterations} steps with {fit.decrement:.3g} of "
