@@ -20,6 +20,8 @@ HOPE = 4.0
 SMALLEST_STEP = 1e-8
 SURE = 10.0
 """Times the decrement foretold from the last two, below which a pass is taken for the last."""
+STALLED = 0.1
+"""Share of the decrement before above which it is rounding that is left."""
 ROUNDING = 1e-13
 """Relative error of a log-likelihood summed over many rows: smaller losses are not losses."""
 RIDGES = (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
@@ -71,6 +73,7 @@ def maximise(
     first: Sums | None = None,
     max_iterations: int = 100,
     tolerance: float = TOLERANCE,
+    striving: float = 1.0,
     wanted: float = -np.inf,
 ) -> NewtonFit:
     """Climb from `start` until the Newton decrement is small.
@@ -86,6 +89,9 @@ def maximise(
         The sums at `start`, if they are known.
     max_iterations, tolerance
         When to stop.
+    striving
+        Share of the tolerance to go on to, as long as rounding lets it: what is summed in the last
+        pass, a step before the end, then does not tell where the climb began.
     wanted
         Stop, too, when the maximum is clearly below this log-likelihood: who compares models need
         not know exactly how bad a bad one is.
@@ -97,14 +103,16 @@ def maximise(
     while True:
         step = newton_step(here)
         before, decrement = decrement, 0.5 * float(here.gradient @ step)
-        converged = decrement <= tolerance
+        converged = decrement <= striving * tolerance or STALLED * before < decrement <= tolerance
         hopeless = iterations > 0 and here.loglik + HOPE * decrement < wanted
         if converged or hopeless or iterations == max_iterations:
             break
-        # 1 · The full step, halved while it does not deliver its share of the predicted gain.
-        length, noise = 1.0, ROUNDING * abs(here.loglik)
+        # 1 · The full step, halved while it does not deliver its share of the predicted gain; a
+        # gain below the tolerance is not for rounding to judge.
+        length, noise = 1.0, np.inf if decrement <= tolerance else ROUNDING * abs(here.loglik)
         # Near the maximum every decrement is the square of the one before, times a constant.
-        last = iterations > 0 and SURE * decrement * (decrement / before) ** 2 <= tolerance
+        foretold = SURE * decrement * (decrement / before) ** 2
+        last = iterations > 0 and foretold <= striving * tolerance
         while True:
             there = evaluate(beta + length * step, last)
             passes += 1

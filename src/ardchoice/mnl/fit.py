@@ -28,6 +28,8 @@ from ardchoice.space.grammar import as_specification
 TOLERANCE = 1e-14
 """Log-likelihood still to be gained, per situation: repeating all rows, or doubling all weights,
 does not change where estimation ends."""
+STRIVING = 1e-4
+"""Of that, so that covariances do not change with the order of rows, either."""
 MOST_STEPS_NEAR = 20
 """A start that needs more was not near the maximum."""
 
@@ -164,4 +166,5 @@ def _climb(
         first=start.sums,
         max_iterations=max_iterations,
         tolerance=TOLERANCE * data.total_weight,
+        striving=STRIVING,
     )
