@@ -21,7 +21,7 @@ class GaussianBatch:
     def n(self) -> int:
         return len(self.y)
 
-    def sums(self, beta: np.ndarray, order: int = 2) -> Sums:
+    def sums(self, beta: np.ndarray, order: int = 2, *, rough: bool = False) -> Sums:
         rest = self.y - self.x @ beta
         curvature = self.x.T @ self.x / self.noise
         return Sums(-0.5 * float(rest @ rest) / self.noise, self.x.T @ rest / self.noise, curvature)

@@ -149,7 +149,7 @@ class Broken(GaussianLikelihood):
 
     limit = 0.45
 
-    def sums(self, beta: np.ndarray, order: int = 2) -> Sums:
+    def sums(self, beta: np.ndarray, order: int = 2, *, rough: bool = False) -> Sums:
         sums = super().sums(beta, order)
         if np.abs(beta).max() > self.limit:
             return Sums(np.nan, sums.gradient, np.full_like(sums.curvature, np.nan))

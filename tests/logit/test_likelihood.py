@@ -101,6 +101,22 @@ def test_gradient_and_curvature_agree_with_finite_differences() -> None:
         np.testing.assert_allclose(here.curvature, curvature, atol=CURVATURE * size)
 
 
+@pytest.mark.parametrize("specific_only", [True, False])
+def test_a_rough_curvature_has_six_digits_and_all_else_is_exact(specific_only: bool) -> None:
+    rng = np.random.default_rng(5)
+    differ = 0
+    for _ in range(100):
+        block = random_block(rng, specific_only=specific_only)
+        beta = rng.normal(size=block.n_columns)
+        exact, rough = evaluate(beta, block), evaluate(beta, block, rough=True)
+        assert rough.loglik == exact.loglik
+        np.testing.assert_array_equal(rough.gradient, exact.gradient)
+        size = np.sqrt(np.outer(np.diag(exact.curvature), np.diag(exact.curvature)))
+        assert (np.abs(rough.curvature - exact.curvature) <= 1e-6 * size + 1e-30).all()
+        differ += not np.array_equal(rough.curvature, exact.curvature)
+    assert (differ > 50) == specific_only
+
+
 def test_lower_orders_leave_out_what_was_not_asked_for() -> None:
     block = random_block(np.random.default_rng(3))
     beta = np.ones(block.n_columns)

@@ -47,8 +47,11 @@ class Likelihood(Protocol):
     def size(self) -> float:
         """How many they count for: the sum of their weights."""
 
-    def sums(self, beta: Floats) -> Sums:
-        """One pass: log-likelihood, gradient and curvature; beta has shape (D,)."""
+    def sums(self, beta: Floats, *, rough: bool = False) -> Sums:
+        """One pass: log-likelihood, gradient and curvature; beta has shape (D,).
+
+        A `rough` curvature is one of six or seven digits.
+        """
 
     def restrict(self, terms: Sequence[int]) -> Likelihood:
         """The same data with the columns of some terms only."""
@@ -81,9 +84,10 @@ class LogitLikelihood:
         """Σ w."""
         return self.design.data.total_weight
 
-    def sums(self, beta: Floats) -> Sums:
+    def sums(self, beta: Floats, *, rough: bool = False) -> Sums:
         """One pass over all blocks."""
-        return ordered(one_pass(beta[self.design.order], self.blocks), self.design)
+        found = one_pass(beta[self.design.order], self.blocks, rough=rough)
+        return ordered(found, self.design)
 
     def restrict(self, terms: Sequence[int]) -> LogitLikelihood:
         """A new design from the same data and fewer terms."""

@@ -187,16 +187,17 @@ def _search(
         mean, lam = np.zeros(len(groups.of)), np.full(groups.n, inner.solver.start)
         # Where earlier data led is nearer than nothing, and what they say is known there.
         mean = mean if before is None else before.at
-        ridge = _full_pass(likelihood, mean, before, count)
+        ridge = _full_pass(likelihood, mean, before, count, rough=True)
         if ridge is None:
             return _stopped(lam, mean, Quadratic(-np.inf, mean, np.zeros((0, 0))), count)
         quadratic = ridge
+        if before is None:
+            _note(count, inner, ridge, lam)
         if before is None and count.spend():
             # Seen from zero, who shares what with whom is not yet what it will be.
-            _note(count, inner, ridge, lam)
             there, count.at_zero = posterior(ridge, groups, lam).mean, ridge.constant
             quadratic, _, _ = _safe_pass(
-                likelihood, mean, there, lam, groups, before, count, count.at_zero
+                likelihood, mean, there, lam, groups, before, count, count.at_zero, rough=True
             )
             count.full += 1
         lam, mean = inner.early(quadratic, lam)
@@ -212,7 +213,7 @@ def _search(
         # Single changes of a λ can be worth next to nothing: what is seen now must be exact.
         if before is not None and not before.is_near(mean, _scale(quadratic), SETTLED):
             before = count.recall(before, mean)
-        full = _full_pass(likelihood, mean, before, count)
+        full = _full_pass(likelihood, mean, before, count, rough=rough)
         if full is None:
             break
         quadratic = full
@@ -278,12 +279,17 @@ def _scale(quadratic: Quadratic) -> Floats:
 
 
 def _full_pass(
-    likelihood: Likelihood, mean: Floats, before: Earlier | None, count: _Counter
+    likelihood: Likelihood,
+    mean: Floats,
+    before: Earlier | None,
+    count: _Counter,
+    *,
+    rough: bool = False,
 ) -> Quadratic | None:
     if not count.spend():
         return None
     count.full += 1
-    sums = likelihood.sums(mean)
+    sums = likelihood.sums(mean, rough=rough)
     if not np.isfinite(sums.loglik):
         raise ArdchoiceError(
             "The log-likelihood is not a number: an attribute takes extreme values."
@@ -437,6 +443,8 @@ def _safe_pass(
     before: Earlier | None,
     count: _Counter,
     floor: float,
+    *,
+    rough: bool = False,
 ) -> tuple[Quadratic, Floats, float]:
     """A pass at the new mean, or nearer to the old one where the new one is worse than `floor`.
 
@@ -446,7 +454,7 @@ def _safe_pass(
     precision = np.where(np.isfinite(precision), precision, 0.0)
     at = new
     for _ in range(HALVINGS):
-        sums = likelihood.sums(at)
+        sums = likelihood.sums(at, rough=rough)
         loglik = sums.loglik + (0.0 if before is None else before.quadratic.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
         lost = floor - loglik + 0.5 * float(precision @ (at**2 - old**2))

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import reduce
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -109,7 +109,7 @@ def _softmax(v: Floats, available: npt.NDArray[np.bool_] | None) -> Floats:
     return np.asarray(top + np.log(total))
 
 
-def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
+def evaluate(beta: Floats, block: Block, order: Order = 2, *, rough: bool = False) -> Sums:
     """ℓ, and with `order` 1 its gradient, with 2 its curvature as well.
 
     Parameters
@@ -119,18 +119,20 @@ def evaluate(beta: Floats, block: Block, order: Order = 2) -> Sums:
     block
     order
         0, 1 or 2.
+    rough
+        Whether six or seven digits of the curvature will do: half the time, where it takes most.
     """
-    return evaluate_at(utilities(beta, block), block, order)
+    return evaluate_at(utilities(beta, block), block, order, rough=rough)
 
 
-def evaluate_at(v: Floats, block: Block, order: Order = 2) -> Sums:
+def evaluate_at(v: Floats, block: Block, order: Order = 2, *, rough: bool = False) -> Sums:
     """The same at given utilities v, shape (J, B), wherever they come from; v is used up."""
     p = np.ascontiguousarray(v)
     loglik = _to_probabilities(p, block)
     empty = np.empty(0)
     if order == 0:
         return Sums(loglik, empty, empty)
-    curvature = _curvature(p, block) if order == 2 else empty
+    curvature = _curvature(p, block, rough=rough) if order == 2 else empty
     return Sums(loglik, _gradient(_to_residual(p, block), block), curvature)
 
 
@@ -199,17 +201,18 @@ def _gradient(residual: Floats, block: Block) -> Floats:
     return out
 
 
-def _curvature(p: Floats, block: Block) -> Floats:
+def _curvature(p: Floats, block: Block, *, rough: bool = False) -> Floats:
     """H in the form that suits: alternative by alternative, or through the mean of the columns."""
     if len(block.parts) <= MOST_PAIRS and all(len(q.alternatives) == 1 for q in block.parts):
-        return _curvature_by_pairs(p, block)
+        return _curvature_by_pairs(p, block, np.float32 if rough else np.float64)
     return _curvature_by_mean(p, block)
 
 
-def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
+def _curvature_by_pairs(p: Floats, block: Block, kind: type[np.floating[Any]]) -> Floats:
     """Few alternatives, each with columns of its own: H_ii = X_i' w P_i (1 - P_i) X_i, and so on.
 
-    Less work than the mean form, since no product is taken only to be subtracted.
+    Less work than the mean form, since no product is taken only to be subtracted: which is also why
+    products of numbers of another `kind` will do.
     """
     out = np.empty((block.n_columns, block.n_columns))
     root = None if block.weight is None else np.sqrt(block.weight)
@@ -224,8 +227,8 @@ def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
         if block.weight is not None:
             variance *= block.weight
             share = share * root
-        out[part.columns, part.columns] = _gram(x, variance)
-        weighted.append(x * share)
+        out[part.columns, part.columns] = _gram(x, variance, kind)
+        weighted.append(_scaled(x, share, kind))
         for j in range(i):
             cross = -_products(weighted[i], weighted[j])
             out[part.columns, parts[j].columns] = cross
@@ -233,10 +236,14 @@ def _curvature_by_pairs(p: Floats, block: Block) -> Floats:
     return out
 
 
-def _gram(x: Floats, weight: Floats) -> Floats:
+def _scaled(x: Floats, by: Floats, kind: type[np.floating[Any]]) -> Floats:
+    return np.asarray(np.multiply(x, by, dtype=kind, casting="same_kind"))
+
+
+def _gram(x: Floats, weight: Floats, kind: type[np.floating[Any]] = np.float64) -> Floats:
     """Σ_n w_n x_n x_n' of columns (K, B); shape (K, K)."""
     if len(x) ** 2 > FEW:
-        x = x * np.sqrt(weight)
+        x = _scaled(x, np.sqrt(weight), kind)
         return x @ x.T
     out = _products(x * weight, x)
     return 0.5 * (out + out.T)

@@ -120,7 +120,9 @@ def usual_threads() -> int:
     return os.cpu_count() or 1
 
 
-def one_pass(beta: Floats, blocks: Iterable[Block], order: Order = 2) -> Sums:
+def one_pass(
+    beta: Floats, blocks: Iterable[Block], order: Order = 2, *, rough: bool = False
+) -> Sums:
     """ℓ, ∇ℓ and -∇²ℓ summed over blocks in a fixed order.
 
     Parameters
@@ -130,5 +132,7 @@ def one_pass(beta: Floats, blocks: Iterable[Block], order: Order = 2) -> Sums:
     blocks
     order
         0 for ℓ alone, 1 with the gradient, 2 with the curvature.
+    rough
+        Whether six or seven digits of the curvature will do.
     """
-    return total(partial(evaluate, beta, order=order), blocks)
+    return total(partial(evaluate, beta, order=order, rough=rough), blocks)
