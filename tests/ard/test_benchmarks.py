@@ -18,7 +18,8 @@ def test_evidence_beside_the_published_schedule(
 ) -> None:
     rows = load("ard_evidence").main(["--quick", "--cache", str(tmp_path)])
     assert len(rows) == 1
-    assert rows[0].difference > 0
+    assert rows[0].bound > 0
+    assert rows[0].full_evidence >= rows[0].evidence
     assert len(list(tmp_path.iterdir())) == 1
     assert fits(capsys)
 
