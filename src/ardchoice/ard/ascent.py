@@ -279,6 +279,19 @@ def _change(
     return alone, posterior(quadratic, groups, alone, post.kind)
 
 
+def other_starts(
+    quadratic: Quadratic, groups: Groups, lam: Floats, *, worth: float, kind: Kind
+) -> list[Floats]:
+    """Where else to begin than at λ: nowhere, and the top of the evidence, if that is not meant.
+
+    The bound has more hills than the evidence, and the one near its top is often the highest.
+    """
+    starts = [np.zeros(groups.n)]
+    if kind == "diagonal":
+        starts.append(coordinate_ascent(quadratic, groups, lam, worth=worth).lam)
+    return starts
+
+
 def maximise_evidence(
     quadratic: Quadratic,
     groups: Groups,

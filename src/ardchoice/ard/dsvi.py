@@ -20,7 +20,7 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.ard.ascent import maximise_evidence
+from ardchoice.ard.ascent import maximise_evidence, other_starts
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import Batch, Likelihood
 from ardchoice.ard.meanfield import MeanField, bound, start_at
@@ -322,7 +322,7 @@ def revise(
 ) -> DsviState:
     """λ, μ and c² of every term at the top of the bound on the running quadratic.
 
-    With a ridge, also from that λ for all: the bound has more than one hill.
+    With a ridge, also from that λ for all and from elsewhere: the bound has more than one hill.
     """
     if state.quadratic is None:
         return state
@@ -330,7 +330,10 @@ def revise(
     if not optimise:
         post = posterior(total, groups, state.q.lam, "diagonal")
         return DsviState(MeanField(state.q.lam, post.mean, post.variance), state.quadratic)
-    starts = [state.q.lam] if ridge is None else [state.q.lam, np.full(groups.n, ridge)]
+    starts = [state.q.lam]
+    if ridge is not None:
+        starts.append(np.full(groups.n, ridge))
+        starts += other_starts(total, groups, state.q.lam, worth=ROUGH, kind="diagonal")
     top = maximise_evidence(total, groups, starts, tolerance=ROUGH, worth=ROUGH, kind="diagonal")
     return DsviState(MeanField(top.lam, top.post.mean, top.post.variance), state.quadratic)
 

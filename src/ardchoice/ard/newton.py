@@ -13,7 +13,13 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.ard.ascent import climb, coordinate_ascent, fixed_point, maximise_evidence
+from ardchoice.ard.ascent import (
+    climb,
+    coordinate_ascent,
+    fixed_point,
+    maximise_evidence,
+    other_starts,
+)
 from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import Likelihood
@@ -345,11 +351,7 @@ class _Inner:
         worth = COARSE if rough else FINE
         fits = [coordinate_ascent(quadratic, self.groups, lam, worth=worth, kind=self.kind)]
         if first:
-            # From nothing, too: the other end of where a search can start.
-            starts = [np.zeros(self.groups.n)]
-            if self.kind == "diagonal":
-                # The bound has more hills than the evidence: the one near its top, too.
-                starts.append(coordinate_ascent(quadratic, self.groups, lam, worth=worth).lam)
+            starts = other_starts(quadratic, self.groups, lam, worth=worth, kind=self.kind)
             fits.append(
                 maximise_evidence(
                     quadratic, self.groups, starts, tolerance=1e-3, worth=worth, kind=self.kind

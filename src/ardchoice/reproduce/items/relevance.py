@@ -188,17 +188,15 @@ def _text(numbers: dict[str, Json]) -> list[str]:
     text.append(
         "Near-twins (two forms of an attribute, a term and its interaction with the season ticket, "
         "GA, which few have) can take one another's place from draw to draw; a table below says "
-        "which did. The authors had one draw, and which weak term wins there is partly chance. The "
-        "mean of all draws, every situation with every alternative chosen and weighted by its true "
-        "probability, leaves chance out: what the paper found and is on top there is there for a "
-        "reason, and so is what both miss. Newton() maximises the bound of the paper, "
-        'Newton("full") the evidence itself.'
-        if any("_" in key for key in numbers)
-        else "Near-twins (two forms of an attribute, a term and its interaction with the season "
-        "ticket, GA, which few have) can take one another's place from draw to draw; a table below "
-        'says which did. Newton() maximises the bound of the paper, Newton("full") the evidence '
-        "itself."
+        'which did. Newton() maximises the bound of the paper, Newton("full") the evidence itself.'
     )
+    if any("_mean" in key for key in numbers):
+        text.append(
+            "The authors had one draw, and which weak term wins there is partly chance. The mean "
+            "of all draws, every situation with every alternative chosen and weighted by its true "
+            "probability, leaves chance out: what the paper found and is on top there is there for "
+            "a reason, and so is what both miss."
+        )
     return text
 
 
