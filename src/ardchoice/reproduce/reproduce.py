@@ -142,14 +142,22 @@ def verdicts(sections: Sequence[Section]) -> list[str]:
         )
     for space in ("medium", "large"):
         if "paper" in numbers.get(space, {}):
-            n = numbers[space]["paper"]
-            out.append(
+            n, mean = numbers[space]["paper"], numbers[space].get("paper_mean")
+            text = (
                 f"Relevance, {space} space: with Dsvi.paper(), {n['close']} of {n['strong']} "
                 f"strong λ are within 30 % of the published ({n['close_share']:.0%}), and "
                 f"{n['on_top']} of the {n['found']} terms that the paper found are on top. "
                 "Which other terms stand there is listed below; the choices were drawn anew, and "
                 "near-twins change places from draw to draw."
             )
+            if mean:
+                text += (
+                    f" On the mean of all draws, where chance has no part, {mean['on_top']} of "
+                    f"{mean['found']} are on top, in {mean['complete_draws']} of {mean['draws']} "
+                    f"specifications all of them, and {mean['close']} of {mean['strong']} strong λ "
+                    f"are within 30 % ({mean['close_share']:.0%})."
+                )
+            out.append(text)
     if "heldout" in numbers:
         n = numbers["heldout"]
         worst = max(n[by]["largest_gap"]["ard mean"] for by in ("person", "situation"))
