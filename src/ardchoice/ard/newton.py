@@ -208,6 +208,8 @@ def _search(
             count.full += 1
         lam, mean = inner.early(quadratic, lam)
         _note(count, inner, quadratic, lam)
+    # λ where earlier data led, from their mean: another start.
+    known = [] if before is None else [groups.sum(before.at**2) / groups.sizes]
     best, highest = None, -np.inf
     while True:
         # 2 · Only those in play, until mean and λ stand still; roughly will do while all others
@@ -230,7 +232,7 @@ def _search(
                 return _ended(inner, *best, count)
             best, highest = (lam, mean, quadratic), value
         # 3 · Everyone once more: does anybody want to come back, does another start end higher?
-        new = inner.revise(quadratic, lam, first=looked == 0, rough=rough)
+        new = inner.revise(quadratic, lam, first=looked == 0, rough=rough, also=known)
         looked += 1
         same = _same(new[0], lam)
         lam, mean = new
@@ -345,13 +347,20 @@ class _Inner:
         return fit.lam, fit.post.mean
 
     def revise(
-        self, quadratic: Quadratic, lam: Floats, *, first: bool, rough: bool
+        self,
+        quadratic: Quadratic,
+        lam: Floats,
+        *,
+        first: bool,
+        rough: bool,
+        also: Sequence[Floats] = (),
     ) -> tuple[Floats, Floats]:
         """Over all candidates: single changes from here; the first time, other starts as well."""
         worth = COARSE if rough else FINE
         fits = [coordinate_ascent(quadratic, self.groups, lam, worth=worth, kind=self.kind)]
         if first:
             starts = other_starts(quadratic, self.groups, lam, worth=worth, kind=self.kind)
+            starts += also
             fits.append(
                 maximise_evidence(
                     quadratic, self.groups, starts, tolerance=1e-3, worth=worth, kind=self.kind
