@@ -52,7 +52,7 @@ def _section(plan: Plan, results: Results) -> Section:
     text = [
         f"30 % left out, {plan.held_out} draws of choices and splits; published figures are of one "
         "draw and one split by row. Splits by row let the same person stand on both sides. "
-        "ARD predicts at the posterior mean of Newton(), terms with λ above "
+        'ARD predicts at the posterior mean of Newton("full"), terms with λ above '
         f"{FOUND} kept; averaged, over the whole posterior; specify selects and "
         "estimates anew. Of all columns, those that cannot be told apart are held by a negligible "
         "ridge.",
