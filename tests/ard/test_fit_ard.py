@@ -310,3 +310,47 @@ def test_a_change_that_only_its_quadratic_likes_does_not_go_round_for_ever() -> 
     assert fit.converged
     assert fit.passes < 30
     assert fit.log_evidence == pytest.approx(laplace_evidence(fit), abs=1e-6)
+
+
+@pytest.mark.parametrize("kind", ["full", "diagonal"])
+@pytest.mark.parametrize("noise", [0.0, 1e-4])
+def test_columns_that_add_up_and_large_weights_are_no_obstacle(kind: Kind, noise: float) -> None:
+    # A total beside its parts: single precision would take the little that is its own away.
+    rng = np.random.default_rng(0)
+    n, parts = 1500, [f"x{k}" for k in range(8)]
+    table = pd.DataFrame({f"{v}_{a}": rng.normal(size=n) for v in parts for a in "ab"})
+    for a in "ab":
+        total = table[f"x0_{a}"] + table[f"x1_{a}"] + noise * rng.normal(size=n)
+        table[f"x7_{a}"] = total
+    better = table["x0_a"] - table["x0_b"] + rng.logistic(size=n) > 0
+    table["choice"], table["w"] = np.where(better, "a", "b"), 1e4
+    attributes = {v: f"{v}_{{alt}}" for v in parts}
+    data = ac.read_wide(
+        table, alternatives=["a", "b"], choice="choice", attributes=attributes, weight="w"
+    )
+    fit = ac.fit_ard(data, ac.SearchSpace(data, base="b"), solver=ac.Newton(posterior=kind))
+    assert np.isfinite(fit.lam[1:]).all()
+    assert "a: x0" in set(fit.table()["term"][:6])
+
+
+def test_where_nothing_is_relevant_the_curvature_is_exact() -> None:
+    rng = np.random.default_rng(3)
+    names = [f"x{k}" for k in range(8)]
+    table = pd.DataFrame({f"{v}_{a}": rng.normal(size=400) for v in names for a in "ab"})
+    table["choice"] = np.where(rng.random(400) < 0.5, "a", "b")
+    data = ac.read_wide(
+        table,
+        alternatives=["a", "b"],
+        choice="choice",
+        attributes={v: f"{v}_{{alt}}" for v in names},
+    )
+    space = ac.SearchSpace(data, base="b")
+    fit = ac.fit_ard(data, space, prior=ac.Prior(shrink_constants=True))
+    exact = LogitLikelihood(ac.Design(data, space.terms), fit.centre, fit.scale).sums(fit.mean)
+    # Five digits would be 1e-3 off on the diagonal.
+    np.testing.assert_allclose(fit.quadratic.curvature, exact.curvature, atol=1e-5)
+
+
+def test_the_evidence_of_nothing_is_the_log_likelihood_of_equal_chances(fit: ac.ArdFit) -> None:
+    nothing = laplace_evidence(fit, np.zeros(len(fit.lam)))
+    assert nothing == pytest.approx(-np.log(fit.data.available.sum(axis=0)).sum())

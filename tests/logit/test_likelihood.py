@@ -102,7 +102,7 @@ def test_gradient_and_curvature_agree_with_finite_differences() -> None:
 
 
 @pytest.mark.parametrize("specific_only", [True, False])
-def test_a_rough_curvature_has_six_digits_and_all_else_is_exact(specific_only: bool) -> None:
+def test_a_rough_curvature_has_five_digits_and_all_else_is_exact(specific_only: bool) -> None:
     rng = np.random.default_rng(5)
     differ = 0
     for _ in range(100):
@@ -112,7 +112,7 @@ def test_a_rough_curvature_has_six_digits_and_all_else_is_exact(specific_only: b
         assert rough.loglik == exact.loglik
         np.testing.assert_array_equal(rough.gradient, exact.gradient)
         size = np.sqrt(np.outer(np.diag(exact.curvature), np.diag(exact.curvature)))
-        assert (np.abs(rough.curvature - exact.curvature) <= 1e-6 * size + 1e-30).all()
+        assert (np.abs(rough.curvature - exact.curvature) <= 1.2e-5 * size + 1e-30).all()
         differ += not np.array_equal(rough.curvature, exact.curvature)
     assert (differ > 50) == specific_only
 

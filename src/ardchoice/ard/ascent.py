@@ -186,7 +186,7 @@ def _steps(
     factor, failed = linalg.lapack.dpotrf(matrix, lower=0)
     if not failed:
         yield linalg.lapack.dpotrs(factor, slope, lower=0)[0]
-    safe = slope / metric
+    safe = slope / np.maximum(metric, 1e-300)
     for halvings in range(HALVINGS):
         yield safe * 0.5**halvings
 
@@ -235,7 +235,7 @@ def coordinate_ascent(
         lever = leverage(quadratic, groups, lam, post)
         best = _within(best_lambda(lever.s, lever.q, lever.p))
         better = _gains(lever, best, lam, worth)
-        if better.max() <= worth:
+        if better.max() < worth:
             return EvidenceFit(lam, post, done, True)
         lam, post = _change(quadratic, groups, lam, post, best, better)
         together = climb(quadratic, groups, lam, TOGETHER, ROUGH, kind, post)

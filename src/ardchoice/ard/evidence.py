@@ -11,7 +11,7 @@ from ardchoice.ard.quadratic import Kind, expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums, maximise, one_thread, penalised
+from ardchoice.logit import Sums, maximise, one_pass, one_thread, penalised
 
 Floats = npt.NDArray[np.float64]
 
@@ -34,6 +34,9 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full"
     if not np.isfinite(lam).all():
         raise ArdchoiceError("The evidence needs a λ for every term: Prior(shrink_constants=True).")
     kept = [i for i, value in enumerate(lam) if value > 0]
+    if not kept:
+        some = Design(fit.data, fit.terms[:1])
+        return one_pass(np.zeros(some.n_columns), some.blocks(), 0).loglik
     columns = np.concatenate(
         [np.arange(t.start, t.start + t.n_columns) for t in (fit.encoding.terms[i] for i in kept)]
     )

@@ -84,6 +84,8 @@ def fit_ard(
 ) -> ArdFit:
     """Find how relevant each candidate is, by maximising the evidence over the λ of every term.
 
+    Or rather the bound on it that the paper maximises; `Newton(posterior="full")`, the evidence.
+
     Parameters
     ----------
     data

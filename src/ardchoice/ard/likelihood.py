@@ -50,7 +50,7 @@ class Likelihood(Protocol):
     def sums(self, beta: Floats, *, rough: bool = False) -> Sums:
         """One pass: log-likelihood, gradient and curvature; beta has shape (D,).
 
-        A `rough` curvature is one of six or seven digits.
+        A `rough` curvature is one of five digits.
         """
 
     def restrict(self, terms: Sequence[int]) -> Likelihood:

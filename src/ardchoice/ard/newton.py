@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.ard.ascent import (
+    LARGEST,
     climb,
     coordinate_ascent,
     fixed_point,
@@ -26,6 +27,8 @@ from ardchoice.ard.likelihood import Likelihood
 from ardchoice.ard.quadratic import Kind, Quadratic, expand, posterior
 from ardchoice.ard.trace import Report, Step
 from ardchoice.errors import ArdchoiceError
+from ardchoice.logit import Sums
+from ardchoice.logit.newton import is_definite
 
 Floats = npt.NDArray[np.float64]
 
@@ -54,7 +57,7 @@ SLACK = 1e-3
 
 @dataclass(frozen=True)
 class Newton:
-    """Evidence maximisation in a few passes; deterministic, nothing to tune.
+    """The bound on the evidence, or the evidence, maximised in a few passes; nothing to tune.
 
     Attributes
     ----------
@@ -229,7 +232,7 @@ def _search(
         if settled:
             value = inner.value(quadratic, groups, lam)
             if best is not None and value < highest + WORTH:
-                return _ended(inner, *best, count)
+                return _ended(inner, *best, count, "nothing else leads higher")
             best, highest = (lam, mean, quadratic), value
         # 3 · Everyone once more: does anybody want to come back, does another start end higher?
         new = inner.revise(quadratic, lam, first=looked == 0, rough=rough, also=known)
@@ -237,16 +240,20 @@ def _search(
         same = _same(new[0], lam)
         lam, mean = new
         _note(count, inner, quadratic, lam)
-        if same and settled:
+        if same and settled and not rough:
             return _ended(inner, lam, mean, quadratic, count)
     return _stopped(lam, mean, quadratic, count)
 
 
 def _ended(
-    inner: _Inner, lam: Floats, mean: Floats, quadratic: Quadratic, count: _Counter
+    inner: _Inner,
+    lam: Floats,
+    mean: Floats,
+    quadratic: Quadratic,
+    count: _Counter,
+    reason: str = "nothing left to change",
 ) -> NewtonRun:
     lam, mean = inner.exact(quadratic, lam, mean)
-    reason = "nothing left to change"
     return _run(lam, mean, quadratic, count, converged=True, reason=reason)
 
 
@@ -297,13 +304,20 @@ def _full_pass(
     if not count.spend():
         return None
     count.full += 1
-    sums = likelihood.sums(mean, rough=rough)
+    sums = _sums(likelihood, mean, rough=rough)
     if not np.isfinite(sums.loglik):
         raise ArdchoiceError(
             "The log-likelihood is not a number: an attribute takes extreme values."
         )
     here = expand(sums, mean)
     return here if before is None else here + before.quadratic
+
+
+def _sums(likelihood: Likelihood, at: Floats, *, rough: bool) -> Sums:
+    """A pass, rough only where the least of priors can make up for what rounding takes away."""
+    sums = likelihood.sums(at, rough=rough)
+    least = np.diag(np.full(len(at), 1 / LARGEST))
+    return likelihood.sums(at) if rough and not is_definite(sums.curvature + least) else sums
 
 
 def _note(count: _Counter, inner: _Inner, quadratic: Quadratic, lam: Floats) -> None:
@@ -465,7 +479,7 @@ def _safe_pass(
     precision = np.where(np.isfinite(precision), precision, 0.0)
     at = new
     for _ in range(HALVINGS):
-        sums = likelihood.sums(at, rough=rough)
+        sums = _sums(likelihood, at, rough=rough)
         loglik = sums.loglik + (0.0 if before is None else before.quadratic.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
         lost = floor - loglik + 0.5 * float(precision @ (at**2 - old**2))

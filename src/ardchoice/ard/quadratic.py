@@ -29,8 +29,9 @@ Kind = Literal["full", "diagonal"]
 """Whether what is maximised is the evidence, or the bound on it with q(β) = Π N(μ, c²)."""
 
 _NOT_TOLD_APART = (
-    "Columns that are not shrunk cannot be told apart: a constant in every alternative, or a "
-    "constant of an alternative that is never available. Choose another base, or shrink constants."
+    "Columns that are not shrunk have no estimate: a constant in every alternative, or a constant "
+    "of an alternative that is never available or (almost) never chosen. Choose another base, "
+    "leave that alternative out, or shrink constants, Prior(shrink_constants=True)."
 )
 
 
@@ -179,9 +180,7 @@ class Leverage:
         return np.asarray(each.sum(axis=1))
 
 
-def leverage(
-    quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior, *, outside: bool = True
-) -> Leverage:
+def leverage(quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior) -> Leverage:
     """S_t and q_t of every group with that group left out, all others as they are.
 
     In play, from the posterior: S = Σ_tt⁻¹ - I/λ and q = Σ_tt⁻¹ μ_t. Out of play, from the
@@ -191,15 +190,13 @@ def leverage(
     ----------
     quadratic, groups, lam, post
         The state.
-    outside
-        Whether groups out of play are wanted; they are left at zero otherwise.
     """
     width = int(groups.sizes.max(initial=1))
     s, q = np.zeros((groups.n, width)), np.zeros((groups.n, width))
     place = np.full(len(quadratic.b), -1)
     place[post.columns] = np.arange(len(post.columns))
-    cross = quadratic.curvature[:, post.columns] if outside else np.empty((0, 0))
-    rest = quadratic.b - cross @ post.mean[post.columns] if outside else quadratic.b
+    cross = quadratic.curvature[:, post.columns]
+    rest = quadratic.b - cross @ post.mean[post.columns]
     for size, (members, columns) in groups.by_size.items():
         on = lam[members] > 0
         inside, out = members[on], members[~on]
@@ -209,7 +206,7 @@ def leverage(
             gradient = np.einsum("gij,gj->gi", block, post.mean[at])
             block -= np.eye(size) / lam[inside][:, None, None]
             _rotate(s, q, inside, block, gradient)
-        if len(out) and outside:
+        if len(out):
             at = columns[~on]
             # One product for all of them: a small one for each would be bound by memory.
             mine = cross[at.ravel()]

@@ -19,7 +19,8 @@ class Step:
     iteration, of
         Which, and the most there can be: passes (Newton), epochs (Dsvi) or steps (the paper).
     objective
-        Log evidence (Newton) or evidence lower bound (Dsvi); it rises, but for noise.
+        What is maximised: the bound on the evidence, or the evidence, `Newton(posterior="full")`;
+        it rises, but for noise.
     active
         Terms in play.
     seconds

@@ -133,6 +133,6 @@ def one_pass(
     order
         0 for ℓ alone, 1 with the gradient, 2 with the curvature.
     rough
-        Whether six or seven digits of the curvature will do.
+        Whether five digits of the curvature will do.
     """
     return total(partial(evaluate, beta, order=order, rough=rough), blocks)
