@@ -316,8 +316,11 @@ def _full_pass(
 def _sums(likelihood: Likelihood, at: Floats, *, rough: bool) -> Sums:
     """A pass, rough only where the least of priors can make up for what rounding takes away."""
     sums = likelihood.sums(at, rough=rough)
-    least = np.diag(np.full(len(at), 1 / LARGEST))
-    return likelihood.sums(at) if rough and not is_definite(sums.curvature + least) else sums
+    if not rough:
+        return sums
+    least = sums.curvature.copy()
+    least.flat[:: len(at) + 1] += 1 / LARGEST
+    return sums if is_definite(least) else likelihood.sums(at)
 
 
 def _note(count: _Counter, inner: _Inner, quadratic: Quadratic, lam: Floats) -> None:
