@@ -125,7 +125,7 @@ def figure(done: list[Run], folder: Path) -> None:
     plot, panels = plt.subplots(
         1,
         len(names),
-        figsize=(4.2 * len(names) + 0.6, 4.8),
+        figsize=(4.2 * len(names) + (0.6 if len(names) > 1 else 1.4), 4.8),
         sharey=True,
         squeeze=False,
         layout="constrained",
@@ -138,7 +138,8 @@ def figure(done: list[Run], folder: Path) -> None:
     shown = {k: v for axes in panels[0] for v, k in zip(*axes.get_legend_handles_labels())}  # noqa: B905
     labels = [method for method in STYLES if method in shown]
     handles = [shown[method] for method in labels]
-    plot.legend(handles, labels, loc="outside lower center", ncols=3, frameon=False)
+    columns = 3 if len(names) > 1 else 2
+    plot.legend(handles, labels, loc="outside lower center", ncols=columns, frameon=False)
     for kind in ("png", "svg"):
         plot.savefig(folder / f"rivals.{kind}", dpi=200)
     plt.close(plot)
