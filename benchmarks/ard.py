@@ -19,7 +19,7 @@ import numpy as np
 import ardchoice as ac
 from ardchoice.ard.dsvi import DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
-from ardchoice.logit import one_thread
+from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace
 from ardchoice.space.published import Size
 
@@ -48,7 +48,7 @@ def gram_seconds(rows: int, columns: int, repeats: int) -> float:
     rng = np.random.default_rng(0)
     x, w = rng.standard_normal((rows, columns)), rng.random(rows)
     best = np.inf
-    with one_thread():
+    with single_blas_thread():
         for _ in range(repeats):
             start = time.perf_counter()
             (x.T * w) @ x

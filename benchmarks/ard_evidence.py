@@ -22,11 +22,11 @@ import pandas as pd
 
 import ardchoice as ac
 from ard import QUICK_STEPS, SHRUNK, draw
+from ardchoice._types import Floats
 from ardchoice.ard.dsvi import DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
-from ardchoice.ard.fit import LINE
+from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF
 from ardchoice.ard.quadratic import Kind
-from ardchoice.logit.block import Floats
 from ardchoice.space import SearchSpace
 
 FULL = ac.Newton(posterior="full")
@@ -82,7 +82,7 @@ def compare(specification: str, seed: int, steps: int, cache: Path | None) -> Co
     paper = published_lambda(data, space, steps, seed, file)
     newton = ac.fit_ard(data, space, prior=SHRUNK)
     full = ac.fit_ard(data, space, solver=FULL, prior=SHRUNK)
-    readings = (paper, np.where(paper > LINE, paper, 0.0))
+    readings = (paper, np.where(paper > PAPER_LAMBDA_CUTOFF, paper, 0.0))
     theirs = {k: max(laplace_evidence(newton, lam, k) for lam in readings) for k in KINDS}
     return Comparison(
         specification,

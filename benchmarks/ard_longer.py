@@ -17,7 +17,7 @@ import numpy as np
 import pandas as pd
 
 import ardchoice as ac
-from ardchoice.ard.fit import LINE
+from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF
 from ardchoice.space import SearchSpace
 
 DATA_SETS, QUICK_DATA_SETS = 50, 2
@@ -94,7 +94,7 @@ def compare(seed: int) -> Longer:
     epochs = len(fit.trace)
     on = replace(solver, quiet=NEVER, max_epochs=LONGER * epochs)
     longer = ac.fit_ard(data, space, solver=on)
-    other = np.flatnonzero((fit.lam > LINE) != (longer.lam > LINE))
+    other = np.flatnonzero((fit.lam > PAPER_LAMBDA_CUTOFF) != (longer.lam > PAPER_LAMBDA_CUTOFF))
     changed = tuple(
         (str(space.terms[i]), float(fit.lam[i]), float(longer.lam[i])) for i in other.tolist()
     )

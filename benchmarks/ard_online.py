@@ -18,7 +18,7 @@ import numpy as np
 
 import ardchoice as ac
 from ard import draw
-from ardchoice.logit.block import Floats
+from ardchoice._types import Floats
 from ardchoice.space import SearchSpace
 
 DRAWS = {"small": 8, "medium": 8}
@@ -67,7 +67,7 @@ def going_on(data: ac.ChoiceData, space: SearchSpace, name: str, prior: ac.Prior
         drawn = time.process_time()
         on = ac.fit_ard(february, space, prior=prior, previous=memory)
         ended = time.process_time()
-        rows = on.passes * len(february) + on.recalled
+        rows = on.passes * len(february) + on.revisited
         out.append(
             Going(
                 name,

@@ -36,11 +36,11 @@ from distributed import get_task_stream
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.design.blocks import Standardising
 from ardchoice.design.remote import Workers
 from ardchoice.design.shards import cut, shard_rows
-from ardchoice.logit.likelihood import evaluate
-from ardchoice.logit.passes import one_thread
+from ardchoice.design.sources import Standardizer
+from ardchoice.families.mnl.kernel import evaluate
+from ardchoice.numerics.passes import single_blas_thread
 
 SITUATIONS, QUICK_SITUATIONS = 1_000_000, 40_000
 PASSES = 5
@@ -96,7 +96,7 @@ def one_pass(client: Any, workers: int, blocks: Any, measure: Any) -> Pass:
     before = sum(client.run(time.process_time).values())
     with get_task_stream(client) as stream:
         started = time.perf_counter()
-        blocks.total(measure)
+        blocks.map_reduce(measure)
         wall = time.perf_counter() - started
     spent = {"compute": 0.0, "transfer": 0.0}
     for task in stream.data:
@@ -113,7 +113,7 @@ def passes(n: int, count: int) -> dict[str, Any]:
     design = ac.Design(data, ac.swissmetro_space(data).terms)
     moments = design.moments(design.passing())
     scale = np.where(moments.sd > 0, moments.sd, 1.0)[design.order]
-    standardise = Standardising(np.zeros(len(scale)), scale)
+    standardise = Standardizer(np.zeros(len(scale)), scale)
     beta = np.random.default_rng(1).normal(scale=0.01, size=len(scale))
     measure = partial(evaluate, beta, order=2)
     found: list[Pass] = []
@@ -126,14 +126,14 @@ def passes(n: int, count: int) -> dict[str, Any]:
         }
         apart = {w: apart_rate(c, w) for w, c in clients.items()}
         first = {w: one_pass(c, w, blocks[w], measure).wall for w, c in clients.items()}
-        sums = {w: blocks[w].total(measure) for w in clients}
+        sums = {w: blocks[w].map_reduce(measure) for w in clients}
         for _ in range(count):
             found += [one_pass(c, w, blocks[w], measure) for w, c in clients.items()]
     here = design.passing(standardise)
     here.threads = 1
     started = time.perf_counter()
-    with one_thread():
-        alone = here.total(measure)
+    with single_blas_thread():
+        alone = here.map_reduce(measure)
     seconds_here = time.perf_counter() - started
     shard = cut(data, slice(0, min(n, shard_rows(n))), "one")
     walls = {w: median(p.wall for p in found if p.workers == w) for w in clients}

@@ -93,13 +93,13 @@ class Found:
 # -- Models ---------------------------------------------------------------------------------
 
 
-def r6(folder: Path) -> ac.MnlResult:
+def r6(folder: Path) -> ac.Result:
     """The best published specification of the real Swissmetro choices."""
     data = ac.datasets.swissmetro_choices("real")
     return ac.fit_mnl(data, ac.datasets.swissmetro_specification("R6"))
 
 
-def demo(folder: Path) -> ac.MnlResult:
+def demo(folder: Path) -> ac.Result:
     """What `ardchoice demo` finds, from the table that it writes."""
     prepared().to_csv(folder / TABLE, index=False)
     r6_text = ac.datasets.swissmetro_specification("R6")
@@ -110,20 +110,20 @@ def demo(folder: Path) -> ac.MnlResult:
     return ac.specify(data, space, structure=structure).result
 
 
-def modes(folder: Path) -> ac.MnlResult:
+def modes(folder: Path) -> ac.Result:
     """A long file as it is."""
     models: Any = import_module("export_models")
     return ac.fit_mnl(models.modechoice(), models.MODECHOICE_SPECIFICATION)
 
 
-def ragged(folder: Path) -> ac.MnlResult:
+def ragged(folder: Path) -> ac.Result:
     """Generic and shared coefficients, weights, choice sets of two to six of six products."""
     models: Any = import_module("export_models")
     models.ragged().to_csv(folder / "sets.csv", index=False)
     return ac.fit_mnl(models.products(folder / "sets.csv"), models.RAGGED_SPECIFICATION)
 
 
-def transforms(folder: Path) -> ac.MnlResult:
+def transforms(folder: Path) -> ac.Result:
     """Every transform, recoded covariates, weights, from a file with decimal commas."""
     models: Any = import_module("export_models")
     file = folder / "trips.csv"
@@ -131,14 +131,14 @@ def transforms(folder: Path) -> ac.MnlResult:
     return ac.fit_mnl(models.wide(file), models.EVERY_TRANSFORM)
 
 
-def hostile(folder: Path) -> ac.MnlResult:
+def hostile(folder: Path) -> ac.Result:
     """Names and levels with quotes, line ends, code and formulas in them."""
     model: Any = import_module("hostile_model")
     model.hostile().to_csv(folder / "odd.csv", index=False)
     return ac.fit_mnl(model.read(folder / "odd.csv"), model.terms())
 
 
-MODELS: dict[str, Callable[[Path], ac.MnlResult]] = {
+MODELS: dict[str, Callable[[Path], ac.Result]] = {
     "R6": r6,
     "demo": demo,
     "modes": modes,
@@ -152,7 +152,7 @@ QUICK = ("modes", "ragged")
 # -- Runs -----------------------------------------------------------------------------------
 
 
-def run(result: ac.MnlResult, package: str, folder: Path, venvs: Path) -> Found:
+def run(result: ac.Result, package: str, folder: Path, venvs: Path) -> Found:
     """Write a script, run it, and compare."""
     script = ac.export(result, package, folder)
     if package == "apollo":
@@ -203,13 +203,13 @@ def _printed(out: str) -> Iterator[tuple[str, float]]:
             yield words[0], float(words[1])
 
 
-def _compare(result: ac.MnlResult, found: dict[str, float], seconds: float) -> Found:
+def _compare(result: ac.Result, found: dict[str, float], seconds: float) -> Found:
     loglik = abs(found.pop("log-likelihood") - result.loglik)
     pairs = zip(found.values(), result.coefficients.tolist(), strict=True)
     return Found(loglik, max(abs(a - b) / max(1.0, abs(b)) for a, b in pairs), seconds)
 
 
-def line(result: ac.MnlResult, package: str, folder: Path, venvs: Path) -> tuple[list[str], bool]:
+def line(result: ac.Result, package: str, folder: Path, venvs: Path) -> tuple[list[str], bool]:
     """What a script found as cells of the table, and whether it is right or could not be run."""
     try:
         found = run(result, package, folder, venvs)

@@ -63,7 +63,7 @@ def cover(seed: int) -> Coverage:
         raise AssertionError("an honest study has estimates of both halves")
     noise = [name for name in study.result.names if ": noise" in name]
 
-    def covered(result: ac.MnlResult) -> int:
+    def covered(result: ac.Result) -> int:
         frame = result.to_frame().loc[noise]
         return int(((frame["low"] <= 0) & (frame["high"] >= 0)).sum())
 

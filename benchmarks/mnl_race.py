@@ -204,7 +204,7 @@ def _seconds(work: Callable[[], object]) -> float:
     return time.perf_counter() - start
 
 
-def _rival(adapter: str, problem: DenseProblem, result: ac.MnlResult, venvs: Path) -> Entry:
+def _rival(adapter: str, problem: DenseProblem, result: ac.Result, venvs: Path) -> Entry:
     """Estimate with another package in its own environment, or say why that failed."""
     name = RIVALS[adapter]
     try:
@@ -216,7 +216,7 @@ def _rival(adapter: str, problem: DenseProblem, result: ac.MnlResult, venvs: Pat
     return _entry(fit, name, result, rival=True)
 
 
-def _entry(fit: RivalFit, name: str, result: ac.MnlResult, *, rival: bool) -> Entry:
+def _entry(fit: RivalFit, name: str, result: ac.Result, *, rival: bool) -> Entry:
     ours = result.to_frame(cov="classical")["std_err"].to_numpy()
     has_errors = bool(np.isfinite(fit.std_errors).all())
     deviation = float(np.abs(fit.std_errors / ours - 1).max()) if has_errors else None

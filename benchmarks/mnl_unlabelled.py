@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 import ardchoice as ac
 from ardchoice.data import Attribute
-from ardchoice.logit import one_pass
+from ardchoice.families import one_pass
 
 FloatArray = NDArray[np.float64]
 BoolArray = NDArray[np.bool_]

@@ -27,12 +27,12 @@ import numpy.typing as npt
 
 import ardchoice as ac
 from ard import gram_seconds
-from ardchoice.logit import one_thread
-from ardchoice.mnl.whatif import probabilities
+from ardchoice.estimation.elasticities import probabilities
+from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.criterion import bic
-from ardchoice.selection.models import Fitted, Models
 from ardchoice.selection.neighbours import predict
+from ardchoice.selection.refits import Refit, RefitCache
 from ardchoice.space import SearchSpace, Term
 from ardchoice.space.published import Size
 
@@ -134,11 +134,11 @@ def papers_rule(case: Case) -> Outcome:
 def stepwise(case: Case) -> Outcome:
     """From constants, always the term that lowers BIC most, while one does; all are refitted."""
     constraints = compile_structure(ac.Structure.none(), case.space)
-    with one_thread():
-        models = Models.for_terms(case.data, case.space.terms)
+    with single_blas_thread():
+        models = RefitCache.for_terms(case.data, case.space.terms)
         criterion = bic(models.n)
 
-        def value(fitted: Fitted) -> float:
+        def value(fitted: Refit) -> float:
             return predict(fitted.chosen, fitted.loglik, constraints, criterion)
 
         constants = [t for t, u in enumerate(case.space.terms) if u.what is None and not u.by]
@@ -160,8 +160,8 @@ def every_column(case: Case) -> Outcome:
 def by_ridge(case: Case, terms: Iterable[Term]) -> Outcome:
     """Maximum likelihood of terms that may be collinear, held by a ridge that does not matter."""
     terms = tuple(terms)
-    models = Models.for_terms(case.data, terms)
-    with one_thread():
+    models = RefitCache.for_terms(case.data, terms)
+    with single_blas_thread():
         fitted = models.refit(frozenset(range(len(terms))))
     chance = probabilities(models.raw(fitted.beta), models.encoding, case.data)
     return Outcome(terms, chance, -2 * fitted.loglik + len(fitted.beta) * np.log(len(case.data)))

@@ -38,7 +38,7 @@ from ardchoice.data.batches import free_memory
 from ardchoice.data.compact import located
 from ardchoice.data.datasets.published import SPECIFICATIONS
 from ardchoice.design import Design
-from ardchoice.logit import evaluate, one_pass
+from ardchoice.families import evaluate, one_pass
 
 SPECIFICATION = "S2"
 SIZES = (100_000, 1_000_000, 10_000_000)
@@ -241,7 +241,7 @@ def compare_threads(path: Path, repeats: int = 5) -> str:
                 clock = _Clock()
                 with threadpool_limits(blas, user_api="blas"):
                     # Not `one_pass`, which allows BLAS one thread only.
-                    design.passing().total(measure)
+                    design.passing().map_reduce(measure)
                 each.append(clock())
             times.append(min(each))
         one, blocks, inside = times

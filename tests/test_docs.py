@@ -26,7 +26,7 @@ WIDTH = 80
 
 
 @dataclass(frozen=True)
-class Shown:
+class DisplayFrame:
     """A command of a console block, and what the page shows of its output."""
 
     command: str
@@ -41,7 +41,7 @@ def runs(page: Path) -> bool:
     return any(kind != "toml" or FILE.match(text) for kind, text in blocks(page))
 
 
-def commands(block: str) -> list[Shown]:
+def commands(block: str) -> list[DisplayFrame]:
     """Commands may go on after a backslash."""
     made: list[tuple[str, list[str]]] = []
     for line in block.replace("\\\n", " ").splitlines():
@@ -49,7 +49,7 @@ def commands(block: str) -> list[Shown]:
             made.append((line[2:], []))
         elif made and line.strip() not in ("", "..."):
             made[-1][1].append(line)
-    return [Shown(command, tuple(lines)) for command, lines in made]
+    return [DisplayFrame(command, tuple(lines)) for command, lines in made]
 
 
 def without_times(text: str) -> str:

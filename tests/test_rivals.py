@@ -146,7 +146,7 @@ def test_a_search_that_breaks_is_reported_with_its_last_words(
 def test_the_group_lasso_is_optimal(rivals: ModuleType, real: Any) -> None:
     import group_lasso
 
-    from ardchoice.logit import one_pass
+    from ardchoice.families import one_pass
 
     few = real.data.take(np.arange(0, len(real.data), 10))
     terms = tuple(t for t in real.space.terms if t.what in (None, "TT"))

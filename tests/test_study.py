@@ -111,7 +111,7 @@ def test_without_structure_there_are_no_rules() -> None:
     assert kept.isdisjoint({"A: ASC", "B: ASC", "A: TT"})
     criterion = ac.Ebic().criterion(len(data), space.columns)
 
-    def value(result: ac.MnlResult) -> float:
+    def value(result: ac.Result) -> float:
         return criterion.value(result.loglik, result.n_parameters, len(result.specification))
 
     assert value(study.result) <= value(ac.fit_mnl(data, ac.select(study.fit))) + 1e-2

@@ -19,8 +19,8 @@ from scipy import linalg
 
 import ardchoice as ac
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.logit import Sums, one_pass
-from ardchoice.logit.likelihood import Order
+from ardchoice.families import one_pass
+from ardchoice.numerics import Order, Sums
 from ardchoice.space import Term
 
 Floats = npt.NDArray[np.float64]

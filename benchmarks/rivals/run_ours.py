@@ -16,9 +16,9 @@ import numpy as np
 from incumbents import Incumbents, read_task
 
 import ardchoice as ac
-from ardchoice.logit import one_thread
-from ardchoice.selection.constraints import Chosen
-from ardchoice.selection.models import Fitted, Models
+from ardchoice.numerics import single_blas_thread
+from ardchoice.selection.constraints import TermSet
+from ardchoice.selection.refits import Refit, RefitCache
 
 sys.path.append(str(Path(__file__).parents[1]))
 import group_lasso
@@ -29,9 +29,9 @@ import recovery
 
 def watch(incumbents: Incumbents, *, as_found: bool) -> None:
     """Tell of every set of terms that is refitted, or only count them."""
-    refit = Models._refit
+    refit = RefitCache._refit
 
-    def told(self: Models, chosen: Chosen, start: object, wanted: float) -> Fitted:
+    def told(self: RefitCache, chosen: TermSet, start: object, wanted: float) -> Refit:
         fitted = refit(self, chosen, start, wanted)  # type: ignore[arg-type]
         coefficients = sum(len(self.columns[t]) for t in chosen)
         bic = -2 * fitted.loglik + coefficients * np.log(self.n)
@@ -39,13 +39,13 @@ def watch(incumbents: Incumbents, *, as_found: bool) -> None:
         incumbents.tell(bic if as_found and fitted.below == -np.inf else np.inf, terms)
         return fitted
 
-    Models._refit = told  # type: ignore[method-assign]
+    RefitCache._refit = told  # type: ignore[method-assign]
 
 
 def lasso(case: recovery.Case) -> None:
     """The active set of every penalty, refitted without one."""
-    with one_thread():
-        models = Models.for_terms(case.data, case.space.terms)
+    with single_blas_thread():
+        models = RefitCache.for_terms(case.data, case.space.terms)
         likelihood, groups = group_lasso.problem(case.data, case.space.terms)
         for _, beta in group_lasso.path(likelihood, groups):
             active = (groups.norms(beta) > 0) | (groups.price == 0)

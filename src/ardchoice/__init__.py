@@ -4,15 +4,7 @@ from importlib.metadata import version as _version
 
 from ardchoice.ard import ArdFit, Dsvi, Newton, Prior, fit_ard
 from ardchoice.cluster import connect, local_cluster
-from ardchoice.data import (
-    Categorical,
-    ChoiceData,
-    Cut,
-    Numeric,
-    datasets,
-    read_long,
-    read_wide,
-)
+from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, datasets, read_long, read_wide
 from ardchoice.design import Design
 from ardchoice.errors import (
     ArdchoiceError,
@@ -24,14 +16,10 @@ from ardchoice.errors import (
     SpecificationError,
     TransformError,
 )
+from ardchoice.estimation import Result, compare, fit_mnl, likelihood_ratio_test, simulate_choices
+from ardchoice.evaluation import held_out, selection_path, stability
 from ardchoice.export import export
-from ardchoice.mnl import (
-    MnlResult,
-    compare,
-    fit_mnl,
-    likelihood_ratio_test,
-    simulate_choices,
-)
+from ardchoice.record import Path
 from ardchoice.selection import (
     Bic,
     Ebic,
@@ -39,12 +27,8 @@ from ardchoice.selection import (
     FalseDiscovery,
     HeldOut,
     LambdaAbove,
-    Path,
     Structure,
-    held_out,
     select,
-    selection_path,
-    stability,
 )
 from ardchoice.space import (
     Rival,
@@ -76,7 +60,7 @@ __all__ = [
     "HeldOut",
     "IdentificationError",
     "LambdaAbove",
-    "MnlResult",
+    "Result",
     "Newton",
     "Numeric",
     "Path",

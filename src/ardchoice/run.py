@@ -20,17 +20,13 @@ import pandas as pd
 
 from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError
+from ardchoice.evaluation import evaluate
 from ardchoice.export import FILE_NAMES, export
 from ardchoice.files import alone, checksum, sweep, write
-from ardchoice.progress import Listener, Telling
-from ardchoice.report import evaluate, write_figures, write_report, write_tables
-from ardchoice.report.document import Table
-from ardchoice.report.tables import to_csv
-from ardchoice.saved import Checkpoint, save_record
-from ardchoice.saved.checkpoint import changed, clear, differences, must_fit
-from ardchoice.saved.plain import to_json
-from ardchoice.settings import StudySettings
-from ardchoice.settings.check import agree
+from ardchoice.progress import Listener, PhaseProgress
+from ardchoice.report import Table, to_csv, write_figures, write_report, write_tables
+from ardchoice.saved import Checkpoint, changed, clear, differences, must_fit, save_record, to_json
+from ardchoice.settings import StudySettings, agree
 from ardchoice.space import SearchSpace
 from ardchoice.study import Study, at_home, load, specify, study_of
 
@@ -94,7 +90,7 @@ def run_study(
     if place.is_done(made_from, resume=resume, force=force):
         return load(place.folder / STUDY)
     # 1 · From the table to an estimated specification; nothing is written before all agrees.
-    tell = Telling("read", listener)
+    tell = PhaseProgress("read", listener)
     data = settings.read_choices(base)
     space = agree(settings, data)
     tell(1, 1, f"{len(data):,} choice situations")
@@ -260,7 +256,7 @@ class _Place:
         """
         before, ours = self._files(), self._ours()
         self._say(BEGUN, made_from, ours)
-        tell = Telling("report", listener, even=False)
+        tell = PhaseProgress("report", listener, even=False)
         for done, (name, job) in enumerate(jobs.items()):
             tell(done, len(jobs), name)
             job(study, self.folder)

@@ -12,29 +12,34 @@ from typing import Any
 
 import pandas as pd
 
-from ardchoice.ard import Newton, fit_ard
-from ardchoice.ard.fit import Solver
-from ardchoice.data import ChoiceData
-from ardchoice.data.choices import must_be_choice_data
-from ardchoice.errors import (
-    ArdchoiceError,
-    ArdchoiceWarning,
-    IdentificationError,
-    SeparationError,
-)
+from ardchoice.ard import Newton, Solver, fit_ard
+from ardchoice.checkpoints import NOTHING, Checkpointer
+from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
+from ardchoice.estimation import Result, fit_mnl, predict_table
+from ardchoice.evaluation import evaluate, selection_path
 from ardchoice.export import export
-from ardchoice.keep import NOTHING, Keep
-from ardchoice.mnl import MnlResult, fit_mnl
-from ardchoice.mnl.predicting import predict_table
-from ardchoice.progress import Progress, Telling, listening_to, tell_relevance, tell_search
-from ardchoice.record import StudyRecord
-from ardchoice.report import evaluate, summarise_record, write_report
+from ardchoice.progress import (
+    PhaseProgress,
+    Progress,
+    progress_callback,
+    relevance_callback,
+    search_callback,
+)
+from ardchoice.record import Path, StudyRecord
+from ardchoice.report import summarise_record, write_report
 from ardchoice.saved import load_record, save_record
-from ardchoice.selection import Ebic, Structure, select
-from ardchoice.selection.compile import compile_structure
-from ardchoice.selection.path import Path, selection_path
-from ardchoice.selection.rules import Bic, HeldOut, Rule, must_be_rule
-from ardchoice.selection.signs import check_signs
+from ardchoice.selection import (
+    Bic,
+    Ebic,
+    HeldOut,
+    Rule,
+    Structure,
+    check_signs,
+    compile_structure,
+    must_be_rule,
+    select,
+)
 from ardchoice.space import SearchSpace, Specification
 
 
@@ -163,7 +168,7 @@ def specify(
     honest: bool = False,
     seed: int = 0,
     progress: Progress = False,
-    keep: Keep = NOTHING,
+    keep: Checkpointer = NOTHING,
     executor: Any = None,
     n_threads: int | None = None,
 ) -> Study:
@@ -211,12 +216,12 @@ def specify(
     all_of_it = data.at_work(executor, n_threads)
     halves = all_of_it.split(0.5, seed=seed) if honest else (all_of_it, all_of_it)
     estimated_on, selected_on = halves
-    with listening_to(progress) as listener:
-        find = partial(fit_ard, solver=solver, progress=tell_relevance(listener, solver))
+    with progress_callback(progress) as listener:
+        find = partial(fit_ard, solver=solver, progress=relevance_callback(listener, solver))
         fit = keep.stage("relevance", partial(find, selected_on, space), selected_on, space)
-        choose = partial(select, structure=structure, progress=tell_search(listener), keep=keep)
+        choose = partial(select, structure=structure, progress=search_callback(listener), keep=keep)
         specification = keep.stage("search", partial(choose, fit, rule))
-        tell = Telling("estimate", listener)
+        tell = PhaseProgress("estimate", listener)
         estimate = partial(_estimate, specification=specification, honest=honest)
         around = (estimated_on, specification)
         result, notes = keep.stage("estimates", partial(estimate, estimated_on), *around)
@@ -236,7 +241,7 @@ def specify(
         rule=rule,
         honest=honest,
         seed=seed,
-        seconds=time.perf_counter() - started + keep.spared,
+        seconds=time.perf_counter() - started + keep.seconds_saved,
         notes=notes,
     )
     return study if all_of_it is data else at_home(study, data)
@@ -275,7 +280,7 @@ def _check(data: ChoiceData, space: SearchSpace, structure: Structure | None) ->
 
 def _estimate(
     data: ChoiceData, specification: Specification, honest: bool
-) -> tuple[MnlResult, tuple[str, ...]]:
+) -> tuple[Result, tuple[str, ...]]:
     """Estimates, also where some of them are infinite: then it is said which."""
     try:
         return fit_mnl(data, specification), ()

@@ -6,7 +6,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from ardchoice.logit import Sums
+from ardchoice.numerics import Sums
 
 
 @dataclass(frozen=True)

@@ -8,16 +8,10 @@ import pytest
 from one_by_one import bound_of, one_by_one
 from scipy import optimize, stats
 
-from ardchoice.ard.ascent import (
-    LARGEST,
-    climb,
-    coordinate_ascent,
-    fixed_point,
-    maximise_evidence,
-)
+from ardchoice.ard.ascent import LARGEST, climb, coordinate_ascent, fixed_point, maximise_evidence
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.meanfield import MeanField
-from ardchoice.ard.quadratic import Kind, Quadratic, leverage, posterior
+from ardchoice.ard.quadratic import Kind, Quadratic, posterior, sparsity_quality
 from ardchoice.ard.relevance import best_lambda, gain
 
 CLOSED_FORM = 1e-6
@@ -113,7 +107,7 @@ def test_leverage_predicts_the_gain_of_every_single_change(seed: int, kind: Kind
     quadratic = random_quadratic(seed)
     lam = np.array([0.5, 0.0, 0.3, 0.0, 1.0, 0.0])
     post = posterior(quadratic, GROUPS, lam, kind)
-    lever = leverage(quadratic, GROUPS, lam, post)
+    lever = sparsity_quality(quadratic, GROUPS, lam, post)
     for group in range(6):
         without = lam.copy()
         without[group] = 0.0
@@ -168,7 +162,7 @@ def test_where_single_changes_end_none_helps_neither_in_play_nor_out(seed: int, 
     assert 0 < np.count_nonzero(fit.lam) < 40
     fresh = posterior(quadratic, groups, fit.lam, kind)
     assert fit.post.log_evidence == pytest.approx(fresh.log_evidence, abs=1e-9)
-    lever = leverage(quadratic, groups, fit.lam, fresh)
+    lever = sparsity_quality(quadratic, groups, fit.lam, fresh)
     s, q, p = lever.s, lever.q, lever.p
     left = gain(best_lambda(s, q, p), s, q, p) - gain(fit.lam, s, q, p)
     assert left.max() <= 1e-7
@@ -189,7 +183,7 @@ def test_the_statistic_is_chi_square_for_noise() -> None:
     quadratic, groups = orthogonal(9, [3] * 10, 25.0)
     lam = np.zeros(10)
     post = posterior(quadratic, groups, lam)
-    statistic = leverage(quadratic, groups, lam, post).statistic()
+    statistic = sparsity_quality(quadratic, groups, lam, post).statistic()
     np.testing.assert_allclose(statistic, (quadratic.b**2 / 25.0).reshape(10, 3).sum(axis=1))
 
 

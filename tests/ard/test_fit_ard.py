@@ -11,7 +11,7 @@ from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import make_groups
 from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import Kind, posterior
-from ardchoice.ard.standard import may_centre, spread_of, standard_of
+from ardchoice.ard.standardization import may_centre, moments_of, standardization_of
 
 SAME = 1e-6  # sums in another order, through a search that stops at 1e-6 standard deviations
 AGREE = 0.05  # of λ, of every term whose λ is above 0.05
@@ -282,7 +282,7 @@ def test_the_published_rate_is_beyond_stability_as_its_docstring_says(
     drawn: ac.ChoiceData, space: ac.SearchSpace
 ) -> None:
     design = ac.Design(drawn, space.terms)
-    standard = standard_of(spread_of(design, "available"), design.encoding)
+    standard = standardization_of(moments_of(design, "available"), design.encoding)
     likelihood = LogitLikelihood(design, standard.centre, standard.scale)
     curvature = likelihood.sums(np.zeros(space.n_columns)).curvature
     largest = np.linalg.eigvalsh(curvature)[-1] / len(drawn)

@@ -8,11 +8,16 @@ import pytest
 from gaussian import GaussianLikelihood
 
 import ardchoice as ac
-from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.memory import inclusion
+from ardchoice.ard.online_state import inclusion
+from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Quadratic, expand, nothing, posterior
-from ardchoice.ard.standard import Standard, spread_of, standard_of, turn
+from ardchoice.ard.standardization import (
+    Standardization,
+    change_basis,
+    moments_of,
+    standardization_of,
+)
 
 TENTH = 0.1  # of a posterior standard deviation: what going on may differ by
 EXACT = 0.01  # of one: what it may differ by with all rows remembered
@@ -47,7 +52,7 @@ def distances(on: ac.ArdFit, both: ac.ArdFit) -> np.ndarray:
 
 
 def read(on: ac.ArdFit) -> float:
-    return on.passes * len(on.data) + on.recalled
+    return on.passes * len(on.data) + on.revisited
 
 
 @pytest.mark.parametrize("space_of", [small_space, medium_space])
@@ -100,8 +105,8 @@ def test_what_is_remembered_is_what_was_asked_for() -> None:
     np.testing.assert_array_equal(again.situation, kept.situation)
     assert set(other.situation) != set(kept.situation)
     on, quick = (ac.fit_ard(FEBRUARY, space, previous=memory) for memory in (some, none))
-    assert on.recalled > 0
-    assert quick.recalled == 0
+    assert on.revisited > 0
+    assert quick.revisited == 0
     with pytest.raises(ac.ArdchoiceError, match=r"between 0 and 1, not 1\.5"):
         first.memory(1.5)
 
@@ -122,8 +127,8 @@ def test_columns_standardised_over_other_rows_are_refused() -> None:
 @pytest.mark.parametrize("over", ["available", "all"])
 def test_the_spread_of_two_parts_is_that_of_the_whole(over) -> None:  # type: ignore[no-untyped-def]
     terms = medium_space(DATA).terms
-    whole = spread_of(ac.Design(DATA, terms), over)
-    parts = [spread_of(ac.Design(part, terms), over) for part in (JANUARY, FEBRUARY)]
+    whole = moments_of(ac.Design(DATA, terms), over)
+    parts = [moments_of(ac.Design(part, terms), over) for part in (JANUARY, FEBRUARY)]
     together = parts[0] + parts[1]
     for name in ("count", "mean", "sd"):
         ours, expected = getattr(together, name), getattr(whole, name)
@@ -132,11 +137,11 @@ def test_the_spread_of_two_parts_is_that_of_the_whole(over) -> None:  # type: ig
 
 def test_another_standard_leaves_the_log_likelihood_as_it_is() -> None:
     design = ac.Design(JANUARY, small_space(DATA).terms)
-    old = standard_of(spread_of(design, "available"), design.encoding)
+    old = standardization_of(moments_of(design, "available"), design.encoding)
     # Constants are not standardised; where other columns are centred is theirs to take up.
     moved = np.where(old.centre != 0, 0.3, 0.0)
-    new = Standard(old.centre * (1 + moved), old.scale * np.where(old.centre != 0, 1.7, 1.0))
-    change = turn(old, new, design.encoding)
+    new = Standardization(old.centre * (1 + moved), old.scale * np.where(old.centre != 0, 1.7, 1.0))
+    change = change_basis(old, new, design.encoding)
     beta = np.random.default_rng(0).normal(scale=0.3, size=design.n_columns)
     before = LogitLikelihood(design, old.centre, old.scale).sums(beta)
     after = LogitLikelihood(design, new.centre, new.scale).sums(change.coefficients(beta))
@@ -150,9 +155,9 @@ def test_another_standard_leaves_the_log_likelihood_as_it_is() -> None:
 def test_a_sample_is_exact_to_second_order_where_it_was_drawn() -> None:
     space = small_space(DATA)
     first = ac.fit_ard(JANUARY, space, prior=RIDGE)
-    standard = Standard(first.centre, first.scale)
+    standard = Standardization(first.centre, first.scale)
     whole, some = (first.memory(share).earlier(standard) for share in (1.0, 0.2))
-    at_mean = [earlier.recall(first.mean).quadratic for earlier in (whole, some)]
+    at_mean = [earlier.revisit(first.mean).quadratic for earlier in (whole, some)]
     size = np.abs(at_mean[0].curvature).max()
     np.testing.assert_allclose(at_mean[1].curvature, at_mean[0].curvature, atol=ROUNDING * size)
     np.testing.assert_allclose(at_mean[1].b, at_mean[0].b, atol=ROUNDING * size)
@@ -162,7 +167,7 @@ def test_a_sample_is_exact_to_second_order_where_it_was_drawn() -> None:
     off = []
     for _ in range(20):
         away = first.mean + root @ rng.standard_normal(len(root))
-        truth, sampled = (e.recall(away).quadratic.value(away) for e in (whole, some))
+        truth, sampled = (e.revisit(away).quadratic.value(away) for e in (whole, some))
         off.append([sampled - truth, first.quadratic.value(away) - truth])
     of_sample, of_quadratic = np.sqrt(np.mean(np.square(off), axis=0))
     assert of_sample < 0.5 * of_quadratic
@@ -184,10 +189,10 @@ def test_a_curvature_that_is_none_is_replaced_and_the_slope_kept() -> None:
     wrong = Quadratic(0.0, np.zeros(2), -1e3 * np.eye(2))
     known = Quadratic(0.0, np.zeros(2), np.eye(2))
     beta = np.array([0.5, -1.0])
-    here = Earlier(wrong, (rows,), start, known).recall(beta).quadratic
+    here = PreviousData(wrong, (rows,), start, known).revisit(beta).quadratic
     np.testing.assert_array_equal(here.curvature, np.eye(2))
     slope = rows.sums(beta).gradient + 1e3 * beta
     np.testing.assert_allclose(here.b - here.curvature @ beta, slope)
     # All rows have a curvature by themselves.
-    right = Earlier(nothing(2), (rows,), start, known).recall(beta).quadratic
+    right = PreviousData(nothing(2), (rows,), start, known).revisit(beta).quadratic
     np.testing.assert_allclose(right.curvature, expand(rows.sums(beta), beta).curvature)

@@ -6,7 +6,7 @@ import pytest
 import ardchoice as ac
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.predict import posterior_probabilities
-from ardchoice.mnl.whatif import probabilities
+from ardchoice.estimation.elasticities import probabilities
 
 DRAWN = 0.01  # of a probability: the error of 4,000 draws
 

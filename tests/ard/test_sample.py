@@ -6,7 +6,7 @@ import pytest
 import ardchoice as ac
 from ardchoice.ard.sample import sample_rows, sample_size
 from ardchoice.design import Design
-from ardchoice.selection.models import Models
+from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.select import few_passes
 
 SAME = 1e-6
@@ -73,8 +73,8 @@ def test_the_search_around_relevance_finds_what_a_search_from_all_starts_finds(f
 
 def test_relevance_knows_the_log_likelihood_around_it_on_columns_that_are_not_centred(fits):
     _, few = fits
-    models = Models.of_many(few)
-    plain = Models.of(few)
+    models = RefitCache.of_many(few)
+    plain = RefitCache.of(few)
     np.testing.assert_allclose(models.ridge, plain.ridge, rtol=1e-9)
     around = models.around_relevance(few)
     # At the maximum over some terms, as a refit of them knows it.

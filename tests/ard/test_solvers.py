@@ -5,21 +5,14 @@ import pytest
 from gaussian import GaussianLikelihood
 from one_by_one import one_by_one
 
-from ardchoice.ard.dsvi import (
-    Dsvi,
-    DsviPaper,
-    Variational,
-    bound_gradient,
-    run_dsvi,
-    run_paper,
-)
+from ardchoice.ard.dsvi import Dsvi, DsviPaper, Variational, bound_gradient, run_dsvi, run_paper
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.meanfield import bound
 from ardchoice.ard.newton import Newton, run_newton
 from ardchoice.ard.quadratic import expand
-from ardchoice.ard.trace import Report
+from ardchoice.ard.trace import ProgressTrace
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums
+from ardchoice.numerics import Sums
 
 CLOSED_FORM = 1e-6
 FINITE_DIFFERENCE = 1e-6
@@ -46,9 +39,9 @@ def test_solvers_match_the_closed_form_for_orthogonal_columns(size: int) -> None
     estimates = (likelihood.x.T @ likelihood.y / n).reshape(-1, size)
     expected = np.maximum(0.0, (estimates**2).mean(axis=1) - likelihood.noise / n)
     assert 0 < np.count_nonzero(expected) < len(expected)
-    full = run_newton(Newton(), likelihood, groups, likelihood.terms, Report())
-    field = run_newton(Newton("diagonal"), likelihood, groups, likelihood.terms, Report())
-    drawn = run_dsvi(Dsvi(batches=5), likelihood, groups, Report())
+    full = run_newton(Newton(), likelihood, groups, likelihood.terms, ProgressTrace())
+    field = run_newton(Newton("diagonal"), likelihood, groups, likelihood.terms, ProgressTrace())
+    drawn = run_dsvi(Dsvi(batches=5), likelihood, groups, ProgressTrace())
     for lam, converged in (
         (full.lam, full.converged),
         (field.lam, field.converged),
@@ -111,7 +104,7 @@ def test_the_published_schedule_ends_where_closed_forms_do() -> None:
     here = likelihood.sums(np.zeros(6))
     # A tenth of the steps, and a rate that decays as much over all of them.
     solver = DsviPaper(steps=40_000, decay_every=100)
-    q, _ = run_paper(solver, likelihood, GROUPS, Report())
+    q, _ = run_paper(solver, likelihood, GROUPS, ProgressTrace())
     assert (q.scale >= solver.smallest_scale(likelihood.n)).all()
     exact = one_by_one(expand(here, np.zeros(6)), GROUPS, np.full(GROUPS.n, 0.1))
     large = exact.lam > 0.05
@@ -128,18 +121,20 @@ def test_a_run_cut_to_a_hundredth_never_claims_convergence(seed: int) -> None:
     noisy = GaussianLikelihood(
         likelihood.x + rng.normal(size=likelihood.x.shape), likelihood.y, 1.0, likelihood.terms
     )
-    short = run_dsvi(Dsvi(max_epochs=Dsvi.max_epochs // 100, seed=seed), noisy, GROUPS, Report())
+    short = run_dsvi(
+        Dsvi(max_epochs=Dsvi.max_epochs // 100, seed=seed), noisy, GROUPS, ProgressTrace()
+    )
     assert not short.converged
     most = max(1, Newton.max_passes // 100)
-    cut = run_newton(Newton(max_passes=most), noisy, GROUPS, noisy.terms, Report())
+    cut = run_newton(Newton(max_passes=most), noisy, GROUPS, noisy.terms, ProgressTrace())
     assert not cut.converged
     assert "stopped after" in cut.reason
 
 
 def test_the_same_seed_gives_the_same_numbers() -> None:
     likelihood = small()
-    a = run_dsvi(Dsvi(seed=4), likelihood, GROUPS, Report())
-    b = run_dsvi(Dsvi(seed=4), likelihood, GROUPS, Report())
+    a = run_dsvi(Dsvi(seed=4), likelihood, GROUPS, ProgressTrace())
+    b = run_dsvi(Dsvi(seed=4), likelihood, GROUPS, ProgressTrace())
     np.testing.assert_array_equal(a.state.q.mean, b.state.q.mean)
     np.testing.assert_array_equal(a.state.q.lam, b.state.q.lam)
 
@@ -169,7 +164,7 @@ class Hopeless(Broken):
 def test_not_a_number_is_met_with_smaller_steps() -> None:
     likelihood = small()
     broken = Broken(likelihood.x, likelihood.y, 1.0, likelihood.terms)
-    run = run_newton(Newton(), broken, GROUPS, broken.terms, Report())
+    run = run_newton(Newton(), broken, GROUPS, broken.terms, ProgressTrace())
     assert not run.converged
     assert np.isfinite(run.mean).all()
 
@@ -178,4 +173,4 @@ def test_not_a_number_everywhere_is_a_clear_error() -> None:
     likelihood = small()
     hopeless = Hopeless(likelihood.x, likelihood.y, 1.0, likelihood.terms)
     with pytest.raises(ArdchoiceError, match="not a number near the estimates"):
-        run_newton(Newton(), hopeless, GROUPS, hopeless.terms, Report())
+        run_newton(Newton(), hopeless, GROUPS, hopeless.terms, ProgressTrace())

@@ -10,7 +10,7 @@ import pytest
 from cli_support import command, installed
 
 import ardchoice as ac
-from ardchoice.cli.ending import Code
+from ardchoice.cli.exit_codes import Code
 
 sys.path.append(str(Path(__file__).parents[1] / "settings"))
 

@@ -13,7 +13,7 @@ import pandas as pd
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.logit import Block
+from ardchoice.design import Block
 
 TEXT = """
     bus: ASC + log(time) x age

@@ -73,23 +73,23 @@ def test_a_pass_in_which_a_worker_dies_has_the_same_sum_to_the_last_bit(
     breakable.wait_for_workers(2, timeout=A_MINUTE)
     blocks = blocks_on(panel, Workers(breakable, rows=100))
     measure = partial(slowly, SLOW)
-    whole = blocks.total(measure)
+    whole = blocks.map_reduce(measure)
     for seed in (2, 3):
         with killing(breakable, [0.1], seed) as killed:
-            assert blocks.total(measure) == whole
+            assert blocks.map_reduce(measure) == whole
         assert killed
 
 
 def test_a_mistake_in_the_work_is_told_as_it_is(breakable: Any, panel: ChoiceData) -> None:
     blocks = blocks_on(panel, Workers(breakable, rows=ROWS))
     with pytest.raises(TypeError):
-        blocks.total(partial(slowly, "no number"))
+        blocks.map_reduce(partial(slowly, "no number"))
 
 
 def test_what_is_interrupted_is_called_off(breakable: Any, panel: ChoiceData) -> None:
     breakable.wait_for_workers(1, timeout=A_MINUTE)
     blocks = blocks_on(panel, Workers(breakable, rows=100))
-    blocks.total(partial(slowly, 0.0))
+    blocks.map_reduce(partial(slowly, 0.0))
     # Who runs tests in the background may have it ignored, which is then nobody's to hear.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     timer = threading.Timer(0.3, _thread.interrupt_main)
@@ -97,7 +97,7 @@ def test_what_is_interrupted_is_called_off(breakable: Any, panel: ChoiceData) ->
     started = time.monotonic()
     try:
         with pytest.raises(KeyboardInterrupt):
-            blocks.total(partial(slowly, 1.0))  # thirty shards: fifteen seconds
+            blocks.map_reduce(partial(slowly, 1.0))  # thirty shards: fifteen seconds
     finally:
         signal.signal(signal.SIGINT, before)
     deadline = time.monotonic() + 5
@@ -105,7 +105,7 @@ def test_what_is_interrupted_is_called_off(breakable: Any, panel: ChoiceData) ->
         time.sleep(0.05)
     assert not any(breakable.processing().values())
     assert time.monotonic() - started < 10
-    assert np.isfinite(blocks.total(partial(slowly, 0.0)))  # and all is as before
+    assert np.isfinite(blocks.map_reduce(partial(slowly, 0.0)))  # and all is as before
 
 
 def test_workers_of_another_version_are_refused(
@@ -116,7 +116,7 @@ def test_workers_of_another_version_are_refused(
     with pytest.raises(
         ArdchoiceError, match=rf"99\.0; there is also {ac.__version__}\..*pip install"
     ):
-        blocks_on(panel, Workers(breakable)).total(partial(slowly, 0.0))
+        blocks_on(panel, Workers(breakable)).map_reduce(partial(slowly, 0.0))
 
 
 # -- Nobody is left -------------------------------------------------------------------------------
@@ -153,13 +153,13 @@ def test_without_any_worker_and_without_a_scheduler_it_is_said_what_to_do(
 ) -> None:
     with processes(tmp_path, 2) as (client, (scheduler, *workers)):
         blocks = blocks_on(panel, Workers(client, rows=100, patience=2))
-        blocks.total(partial(slowly, 0.0))
+        blocks.map_reduce(partial(slowly, 0.0))
         # 1 · All workers die.
         timer = threading.Timer(0.3, lambda: [os.kill(w.pid, signal.SIGKILL) for w in workers])
         timer.start()
         started = time.monotonic()
         with pytest.raises(ArdchoiceError, match=r"no worker for 2 seconds\. Start workers"):
-            blocks.total(partial(slowly, 0.5))
+            blocks.map_reduce(partial(slowly, 0.5))
         assert time.monotonic() - started < A_MINUTE
         # 2 · The scheduler, too.
         timer = threading.Timer(0.3, scheduler.kill)
@@ -167,10 +167,10 @@ def test_without_any_worker_and_without_a_scheduler_it_is_said_what_to_do(
         started = time.monotonic()
         blocks = blocks_on(panel, Workers(client, rows=100, patience=10))
         with pytest.raises(ArdchoiceError, match="connection to the Dask scheduler is lost"):
-            blocks.total(partial(slowly, 0.5))
+            blocks.map_reduce(partial(slowly, 0.5))
         assert time.monotonic() - started < A_MINUTE
         with pytest.raises(ArdchoiceError, match="connection to the Dask scheduler is lost"):
-            blocks.total(partial(slowly, 0.5))
+            blocks.map_reduce(partial(slowly, 0.5))
 
 
 def test_an_address_where_nobody_answers_is_named() -> None:

@@ -14,8 +14,8 @@ from ardchoice.data import ChoiceData
 from ardchoice.design.remote import TOGETHER, Workers
 from ardchoice.design.shards import cut
 from ardchoice.design.worker import add_up, measure_shard, plan_for
-from ardchoice.logit import one_pass
-from ardchoice.logit.likelihood import evaluate
+from ardchoice.families import one_pass
+from ardchoice.families.mnl.kernel import evaluate
 
 SAME_LOGLIK = 1e-9
 """Relative: sums are added in another order."""

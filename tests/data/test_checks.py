@@ -21,8 +21,8 @@ from data_support import (
 )
 
 import ardchoice as ac
-from ardchoice.data.again import read_again
 from ardchoice.data.checks import sentinels
+from ardchoice.data.read_like import read_like
 from ardchoice.data.tally import count_numbers
 
 
@@ -401,7 +401,7 @@ def test_values_that_stand_for_missing_ones_are_missing(stream: bool, tmp_path: 
     assert data.source.missing_values == ("99999", "-99")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ac.ArdchoiceWarning)
-        again = read_again(coded().drop(columns="CHOICE"), data)
+        again = read_like(coded().drop(columns="CHOICE"), data)
     assert again.covariates["CLASS"].values.tolist() == data.covariates["CLASS"].values.tolist()
 
 

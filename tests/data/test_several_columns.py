@@ -7,7 +7,7 @@ import pytest
 from data_support import assert_same, long_table, read_rows, says, the_error, the_refusal
 
 import ardchoice as ac
-from ardchoice.data.again import read_again
+from ardchoice.data.read_like import read_like
 
 
 def of_persons() -> pd.DataFrame:
@@ -28,7 +28,7 @@ def test_situations_may_be_numbered_by_two_columns_together() -> None:
     ]
     assert data.source is not None
     assert data.source.situation == ("who", "task")
-    again = read_again(of_persons().drop(columns="CHOSEN"), data)
+    again = read_like(of_persons().drop(columns="CHOSEN"), data)
     assert again.situation.tolist() == data.situation.tolist()
     assert_same(read_rows(situation=["SITUATION"]), read_rows())
 

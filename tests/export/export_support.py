@@ -74,7 +74,7 @@ def _with_stand_ins(
     return np.column_stack(every), np.column_stack([av[j] for j in v])
 
 
-def our_columns(result: ac.MnlResult) -> np.ndarray:
+def our_columns(result: ac.Result) -> np.ndarray:
     """The columns of the design, zero where unavailable; shape (D, J, N)."""
     data = result.data
     design = Design(data, result.encoding)
@@ -86,7 +86,7 @@ def our_columns(result: ac.MnlResult) -> np.ndarray:
     return np.where(data.available, out, 0.0)[design.position]
 
 
-def check_scripts(result: ac.MnlResult, folder: Path) -> dict[str, Path]:
+def check_scripts(result: ac.Result, folder: Path) -> dict[str, Path]:
     """Every Python script has our columns and our log-likelihood."""
     ours = our_columns(result)
     scripts = {package: ac.export(result, package, folder) for package in PYTHON}

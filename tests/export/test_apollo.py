@@ -62,7 +62,7 @@ def logliks(script: Path) -> list[float]:
     return [float(text) for text in line.split()[1:]]
 
 
-def check(result: ac.MnlResult, folder: Path) -> str:
+def check(result: ac.Result, folder: Path) -> str:
     script = ac.export(result, "apollo", folder / "model.R")
     found = logliks(script)
     assert found == pytest.approx([result.null_loglik, result.loglik], rel=0, abs=CLOSE)

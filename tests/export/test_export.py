@@ -17,17 +17,17 @@ from tests_support import small_data
 
 
 @pytest.fixture(scope="module")
-def result() -> ac.MnlResult:
+def result() -> ac.Result:
     return ac.fit_mnl(small_data(), "a: ASC + x\nb: x")
 
 
-def test_a_folder_gets_a_file_per_package(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_a_folder_gets_a_file_per_package(result: ac.Result, tmp_path: Path) -> None:
     written = [ac.export(result, package, tmp_path) for package in PACKAGES]
     assert [path.name for path in written] == list(FILE_NAMES.values())
     assert all(path.stat().st_size > 300 for path in written)
 
 
-def test_folders_of_the_path_are_made(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_folders_of_the_path_are_made(result: ac.Result, tmp_path: Path) -> None:
     assert ac.export(result, "text", str(tmp_path / "new" / "m.txt")).exists()
     script = ac.export(result, "xlogit", tmp_path / "other" / "m.py")
     assert len(namespace(script)["prepare"]()) == len(result.data)
@@ -74,13 +74,13 @@ def test_the_table_that_was_read_is_never_written_over(tmp_path: Path) -> None:
 
 
 def test_an_unknown_package_is_answered_with_the_known_ones(
-    result: ac.MnlResult, tmp_path: Path
+    result: ac.Result, tmp_path: Path
 ) -> None:
     with pytest.raises(ac.ArdchoiceError, match="Did you mean 'biogeme'"):
         ac.export(result, "biogem", tmp_path)
 
 
-def test_a_script_is_not_named_like_a_package(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_a_script_is_not_named_like_a_package(result: ac.Result, tmp_path: Path) -> None:
     for name in ("biogeme.py", "numpy.py", "random.py"):
         with pytest.raises(ac.ArdchoiceError, match=r"such as model_biogeme\.py"):
             ac.export(result, "biogeme", tmp_path / name)

@@ -19,7 +19,7 @@ import ardchoice as ac
 
 
 @pytest.fixture(params=["file", "frame"])
-def result(request: pytest.FixtureRequest, tmp_path: Path) -> ac.MnlResult:
+def result(request: pytest.FixtureRequest, tmp_path: Path) -> ac.Result:
     table = hostile()
     if request.param == "file":
         path = tmp_path / "it's \"#\\ odd\n.csv"
@@ -37,7 +37,7 @@ def nothing_else_happens(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any
     assert not (tmp_path / "canary").exists()
 
 
-def test_python_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_python_scripts_are_correct_and_inert(result: ac.Result, tmp_path: Path) -> None:
     scripts = check_scripts(result, tmp_path)
     for script in scripts.values():
         made = namespace(script)
@@ -49,9 +49,7 @@ def test_python_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Pa
         assert list(made["ALTERNATIVES"].values()) == ALTERNATIVES
 
 
-def test_user_text_is_only_ever_a_literal_or_a_comment(
-    result: ac.MnlResult, tmp_path: Path
-) -> None:
+def test_user_text_is_only_ever_a_literal_or_a_comment(result: ac.Result, tmp_path: Path) -> None:
     plain = ac.fit_mnl(read(hostile()), terms())
     for package in PYTHON:
         trees = [
@@ -74,13 +72,13 @@ def _without_literals(script: Path) -> ast.AST:
 
 
 @needs_r
-def test_r_scripts_are_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_r_scripts_are_correct_and_inert(result: ac.Result, tmp_path: Path) -> None:
     text = check_apollo(result, tmp_path)
     assert text.isascii()
     assert all(c.isprintable() or c == "\n" for c in text)
 
 
-def test_a_script_of_an_odd_name_is_correct_and_inert(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_a_script_of_an_odd_name_is_correct_and_inert(result: ac.Result, tmp_path: Path) -> None:
     script = ac.export(result, "xlogit", tmp_path / "it's; touch canary\n\"é.py")
     assert len(namespace(script)["prepare"]()) == len(result.data)
     text = ac.export(result, "apollo", tmp_path / "\nquit()é.R").read_text(encoding="utf-8")
@@ -89,7 +87,7 @@ def test_a_script_of_an_odd_name_is_correct_and_inert(result: ac.MnlResult, tmp_
 
 
 def test_tables_beside_a_script_hold_names_of_ours_and_numbers(
-    result: ac.MnlResult, tmp_path: Path
+    result: ac.Result, tmp_path: Path
 ) -> None:
     ac.export(ac.fit_mnl(result.data.take(np.arange(300)[::-1]), terms()), "biogeme", tmp_path)
     for path in tmp_path.glob("model_*.csv"):
@@ -98,7 +96,7 @@ def test_tables_beside_a_script_hold_names_of_ours_and_numbers(
         assert all(re.fullmatch(r"[-+0-9.e,]*", row) for row in rows)
 
 
-def test_text_and_latex_keep_to_their_lines(result: ac.MnlResult, tmp_path: Path) -> None:
+def test_text_and_latex_keep_to_their_lines(result: ac.Result, tmp_path: Path) -> None:
     text = ac.export(result, "text", tmp_path).read_text(encoding="utf-8")
     assert all(c.isprintable() or c == "\n" for c in text)
     latex = ac.export(result, "latex", tmp_path).read_text(encoding="utf-8")

@@ -24,7 +24,7 @@ from export_models import (
 import ardchoice as ac
 
 
-def two_modes() -> ac.MnlResult:
+def two_modes() -> ac.Result:
     rng = np.random.default_rng(0)
     table = pd.DataFrame({"t_bus": rng.gamma(3, 9, 500), "t_car": rng.gamma(3, 7, 500)})
     table["sex"] = rng.choice(["f", "m"], 500)

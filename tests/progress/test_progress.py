@@ -17,7 +17,14 @@ from rich.console import Console
 
 import ardchoice as ac
 from ardchoice.ard.trace import Step
-from ardchoice.progress import Event, Listener, Telling, listening, tell_relevance, tell_search
+from ardchoice.progress import (
+    Event,
+    Listener,
+    PhaseProgress,
+    listening,
+    relevance_callback,
+    search_callback,
+)
 from ardchoice.progress.views import Board, JsonLines, NotebookView, PlainLines, duration
 from ardchoice.selection.search import SearchStep
 
@@ -37,12 +44,12 @@ class Clock:
 
 def work(listener: Listener) -> None:
     """A short run as a listener hears it."""
-    Telling("read", listener)(1, 1, "200 choices of 100 persons")
-    relevance = tell_relevance(listener, ac.Newton())
+    PhaseProgress("read", listener)(1, 1, "200 choices of 100 persons")
+    relevance = relevance_callback(listener, ac.Newton())
     assert relevance is not None
     for i in range(1, 4):
         relevance(Step(i, 200, -500.0 + i, 40 - i, 0.1 * i, np.ones(3)))
-    search = tell_search(listener)
+    search = search_callback(listener)
     assert search is not None
     search(SearchStep(2, 12, 1034.5, 17, "EBIC"))
     for fold in range(1, 6):
@@ -111,12 +118,12 @@ def test_what_is_left_is_told_from_the_pace_and_shrinks_as_time_goes_by() -> Non
 
 def test_pace_is_a_matter_of_what_is_done_and_unknown_ends_have_none() -> None:
     heard: list[Event] = []
-    tell = Telling("evaluate", heard.append, started=-1e6)
+    tell = PhaseProgress("evaluate", heard.append, started=-1e6)
     tell(0, 5)
     tell(2, 5)
     tell(5, 5)
     tell(3, 0)
-    Telling("report", heard.append, even=False, started=-1e6)(2, 5)
+    PhaseProgress("report", heard.append, even=False, started=-1e6)(2, 5)
     first, second, full, open_end, uneven = heard
     assert first.seconds_left is None
     assert second.seconds_left == pytest.approx(second.seconds * 3 / 2)
@@ -132,7 +139,7 @@ def test_only_the_published_schedule_knows_its_end() -> None:
         (ac.Dsvi.paper(), "step 10 of 400,", 400),
     ):
         heard: list[Event] = []
-        progress = tell_relevance(heard.append, solver)
+        progress = relevance_callback(heard.append, solver)
         assert progress is not None
         progress(Step(10, 400, -1.0, 5, 0.1, np.ones(2)))
         assert heard[0].of == of

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 import ardchoice as ac
-from ardchoice.report import evaluate
+from ardchoice.evaluation import evaluate
 from selection.selection_support import made, usual
 
 SCRIPT = "<script>alert('x')</script>"

@@ -15,11 +15,11 @@ from ardchoice.report import drawing
 from ardchoice.report.checks import convergence, sanity, sign_checks
 from ardchoice.report.document import Note
 from ardchoice.report.findings import Findings
+from ardchoice.report.post_estimation import cost_attribute, demand, is_time, worth
 from ardchoice.report.sections.answer import answer
 from ardchoice.report.sections.implied import willingness
 from ardchoice.report.sections.model import estimates
 from ardchoice.report.summary import summarise_record
-from ardchoice.report.worth import cost_attribute, demand, is_time, worth
 from ardchoice.text import percent
 from report.report_support import plain_study
 from selection.selection_support import made, read, table, usual

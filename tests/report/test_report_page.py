@@ -13,8 +13,9 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.evaluation import evaluate
 from ardchoice.record import Evaluation
-from ardchoice.report import evaluate, write_report
+from ardchoice.report import write_report
 from ardchoice.report.document import show
 from ardchoice.report.page import render
 from ardchoice.report.style import visible

@@ -31,7 +31,7 @@ def specification(fit: ac.ArdFit) -> ac.Specification:
 
 
 def page(
-    specification: ac.Specification, fit: ac.ArdFit, *results: ac.MnlResult, seconds: float = 1.25
+    specification: ac.Specification, fit: ac.ArdFit, *results: ac.Result, seconds: float = 1.25
 ) -> str:
     right = results[0] if results else ac.fit_mnl(fit.data, specification)
     left = results[1] if len(results) > 1 else None

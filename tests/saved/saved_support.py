@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 import ardchoice as ac
-from ardchoice.report import evaluate
+from ardchoice.evaluation import evaluate
 from ardchoice.space.transforms import Transform
 from selection.selection_support import made, read, table, usual
 

@@ -9,7 +9,7 @@ HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE.parent))
 
 import ardchoice as ac  # noqa: E402
-from ardchoice.report import evaluate  # noqa: E402
+from ardchoice.evaluation import evaluate  # noqa: E402
 from ardchoice.saved.plain import plain  # noqa: E402
 from selection.selection_support import made, usual  # noqa: E402
 

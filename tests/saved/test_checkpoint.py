@@ -14,7 +14,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.progress import Event
 from ardchoice.saved import Checkpoint
 from ardchoice.saved.checkpoint import clear
-from ardchoice.selection.models import Models
+from ardchoice.selection.refits import RefitCache
 from saved.saved_support import differences
 from selection.selection_support import made, usual
 
@@ -90,7 +90,7 @@ def test_what_is_done_is_not_done_again(
     again = ac.specify(data, space, keep=keep, progress=events.append)
     assert {event.phase for event in events} == {"estimate"}
     assert differences(timeless(first), timeless(again)) == []
-    assert 0 < keep.spared < again.seconds
+    assert 0 < keep.seconds_saved < again.seconds
     assert lines(tmp_path) == refits
 
 
@@ -116,18 +116,18 @@ def test_a_refit_that_is_in_the_journal_is_believed(
 ) -> None:
     fit = ac.fit_ard(data, space)
     journal = Checkpoint(tmp_path, MADE_FROM).journal("refits")
-    models = Models.of(fit, journal)
+    models = RefitCache.of(fit, journal)
     fitted = [models.refit(frozenset({0, i})) for i in (1, 2)]
     forged = Checkpoint(tmp_path, MADE_FROM).journal("forged")
     forged.append({**journal[0], "loglik": -1.25, "below": -np.inf})
     forged.append(journal[1])
-    models = Models.of(fit, forged)
+    models = RefitCache.of(fit, forged)
     first = models.refit(frozenset({0, 1}))
     assert (first.loglik, first.below) == (-1.25, -np.inf)
     np.testing.assert_array_equal(first.beta, fitted[0].beta)
     # Asked for another set than the journal has, it fits that set.
     other = models.refit(frozenset({0, 3}))
-    assert other.loglik == Models.of(fit).refit(frozenset({0, 3})).loglik
+    assert other.loglik == RefitCache.of(fit).refit(frozenset({0, 3})).loglik
     assert models.refits == 2
     assert len(forged) == 2
 

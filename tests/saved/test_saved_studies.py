@@ -14,9 +14,9 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.ard import ArdFit
-from ardchoice.ard.memory import Memory
+from ardchoice.ard.online_state import OnlineState
 from ardchoice.ard.quadratic import Quadratic
-from ardchoice.ard.standard import Spread
+from ardchoice.ard.standardization import ColumnMoments
 from ardchoice.data.source import Source
 from ardchoice.design.encoding import Encoding, TermColumns
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
@@ -26,7 +26,7 @@ from ardchoice.report import write_report, write_tables
 from ardchoice.saved import choices, fits, study
 from ardchoice.settings import StudySettings, settings_of
 from ardchoice.space import Linear
-from ardchoice.space.search import Told
+from ardchoice.space.search import SpaceOptions
 from ardchoice.space.transforms import TRANSFORMS, Transform
 from saved.saved_support import ODD, STUDIES, differences, plain_study
 from selection.selection_support import made, read, table, usual
@@ -218,16 +218,16 @@ OF_THE_MACHINE = {"n_threads", "executor", "workers", "home"}
 NOUNS = [
     (Source, choices.SavedSource, set()),
     (ac.ChoiceData, choices.SavedChoices, OF_THE_MACHINE),
-    (Told, choices.SavedTold, set()),
+    (SpaceOptions, choices.SavedTold, set()),
     (ac.Rival, choices.SavedRival, set()),
     (ac.Specification, choices.SavedSpecification, set()),
     (TermColumns, fits.SavedColumns, set()),
     (Encoding, fits.SavedEncoding, set()),
     (Quadratic, fits.SavedQuadratic, set()),
-    (Spread, fits.SavedSpread, set()),
-    (Memory, fits.SavedMemory, {"standard", "centre", "scale"}),
+    (ColumnMoments, fits.SavedSpread, set()),
+    (OnlineState, fits.SavedMemory, {"standard", "centre", "scale"}),
     (ArdFit, fits.SavedFit, set()),
-    (ac.MnlResult, fits.SavedResult, set()),
+    (ac.Result, fits.SavedResult, set()),
     (Evaluation, study.SavedEvaluation, set()),
     (StudyRecord, study.SavedRecord, set()),
 ]

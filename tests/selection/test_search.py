@@ -13,8 +13,8 @@ from selection_support import every_maximum, made, numbers, obeys, read, subsets
 import ardchoice as ac
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.criterion import Criterion, bic
-from ardchoice.selection.models import Models
 from ardchoice.selection.neighbours import Neighbours, neighbours
+from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.search import BETTER, NEAR, TIES, Problem, SearchStep, search
 from ardchoice.selection.select import starts
 from ardchoice.selection.signs import SignRules
@@ -160,7 +160,7 @@ def problem_of(
     fit: ac.ArdFit, structure: ac.Structure | None, criterion: Criterion | None = None
 ) -> Problem:
     return Problem(
-        Models.of(fit),
+        RefitCache.of(fit),
         compile_structure(structure, fit.space),
         criterion or bic(len(fit.data)),
         SignRules({}, fit.encoding, fit.data),
@@ -316,7 +316,7 @@ def test_no_neighbour_that_may_be_a_near_tie_is_better_by_a_refit(
     found = search(problem, starts(fit, problem.constraints))
     for i in found.around.best(TIES):
         chosen, value = found.around.at(i), float(found.around.values[i])
-        if problem.within_doubt(chosen, value, found.best):
+        if problem.within_tolerance(chosen, value, found.best):
             other = problem.score(problem.models.refit(chosen))
             assert other[1] > found.criterion - BETTER
 
@@ -328,14 +328,14 @@ def test_doubt_grows_with_what_changes(fit: ac.ArdFit) -> None:
     now = problem.score(fitted)[1]
     # Without a penalty all that a value differs by is a change of -2 ℓ.
     for chosen in (small, large):
-        assert problem.within_doubt(chosen, now + 3.5, fitted)
-        assert not problem.within_doubt(chosen, now + 3.6, fitted)
-        assert problem.within_doubt(chosen, now - 100, fitted)
+        assert problem.within_tolerance(chosen, now + 3.5, fitted)
+        assert not problem.within_tolerance(chosen, now + 3.6, fitted)
+        assert problem.within_tolerance(chosen, now - 100, fitted)
     paid = problem_of(fit, None, Criterion("paid", 100.0))
     now = paid.score(fitted)[1]
     # One that gains 85 of the 100 it costs may gain all of it.
-    assert paid.within_doubt(large, now + 15, fitted)
-    assert not paid.within_doubt(large, now + 20, fitted)
+    assert paid.within_tolerance(large, now + 15, fitted)
+    assert not paid.within_tolerance(large, now + 20, fitted)
 
 
 def test_progress_is_told_round_by_round(fit: ac.ArdFit) -> None:

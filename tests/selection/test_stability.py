@@ -64,7 +64,7 @@ def test_halves_are_complementary_and_selections_those_of_select(
         return ac.fit_ard(part, *arguments, **options)  # type: ignore[arg-type]
 
     # The function has the name of its module, so the module is looked up where all of them are.
-    monkeypatch.setattr(sys.modules["ardchoice.selection.stability"], "fit_ard", listening)
+    monkeypatch.setattr(sys.modules["ardchoice.evaluation.stability"], "fit_ard", listening)
     rules = {"rule": ac.LambdaAbove(), "structure": None}
     table = ac.stability(
         data, space, pairs=2, seed=5, progress=lambda *step: heard.append(step), **rules

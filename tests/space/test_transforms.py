@@ -11,17 +11,7 @@ from hypothesis import strategies as st
 from scipy import special, stats
 
 from ardchoice.errors import TransformError
-from ardchoice.space import (
-    BoxCox,
-    Linear,
-    Log,
-    Log1p,
-    Piecewise,
-    Quantiles,
-    Segments,
-    Sqrt,
-    Square,
-)
+from ardchoice.space import BoxCox, Linear, Log, Log1p, Piecewise, Quantiles, Segments, Sqrt, Square
 from ardchoice.space.transforms import LOG_LARGE, MOST_EXPONENT
 
 ROUNDING = 1e-13

@@ -1,10 +1,36 @@
 """Relevance: the ARD prior, evidence maximisation, and the solvers."""
 
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
-from ardchoice.ard.fit import Prior, fit_ard
-from ardchoice.ard.memory import Memory
+from ardchoice.ard.evidence import laplace_evidence
+from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard
+from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.newton import Newton
+from ardchoice.ard.online_state import OnlineState
+from ardchoice.ard.predict import posterior_probabilities
+from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.ard.result import ArdFit
+from ardchoice.ard.sample import sample_size
+from ardchoice.ard.standardization import ColumnMoments, Standardization, change_basis
 from ardchoice.ard.trace import Step
 
-__all__ = ["ArdFit", "Dsvi", "DsviPaper", "Memory", "Newton", "Prior", "Step", "fit_ard"]
+__all__ = [
+    "ArdFit",
+    "ColumnMoments",
+    "Dsvi",
+    "DsviPaper",
+    "LogitLikelihood",
+    "Newton",
+    "OnlineState",
+    "PAPER_LAMBDA_CUTOFF",
+    "Prior",
+    "Quadratic",
+    "Solver",
+    "Standardization",
+    "Step",
+    "change_basis",
+    "expand",
+    "fit_ard",
+    "laplace_evidence",
+    "posterior_probabilities",
+    "sample_size",
+]

@@ -13,18 +13,17 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from ardchoice._types import Floats
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.quadratic import (
     Kind,
-    Leverage,
     Posterior,
     Quadratic,
-    leverage,
+    SparsityQuality,
     posterior,
+    sparsity_quality,
 )
 from ardchoice.ard.relevance import best_lambda, gain
-
-Floats = npt.NDArray[np.float64]
 
 RIDGE_ROUNDS = 20
 """Fixed-point rounds from where many are in play: most leave; single changes do the rest."""
@@ -232,7 +231,7 @@ def coordinate_ascent(
     if not groups.n:  # constants alone are in play
         return EvidenceFit(lam, post, 0, True)
     for done in range(rounds):
-        lever = leverage(quadratic, groups, lam, post)
+        lever = sparsity_quality(quadratic, groups, lam, post)
         best = _within(best_lambda(lever.s, lever.q, lever.p))
         better = _gains(lever, best, lam, worth)
         if better.max() < worth:
@@ -243,7 +242,7 @@ def coordinate_ascent(
     return EvidenceFit(lam, post, rounds, False)
 
 
-def _gains(lever: Leverage, best: Floats, lam: Floats, worth: float) -> Floats:
+def _gains(lever: SparsityQuality, best: Floats, lam: Floats, worth: float) -> Floats:
     """What every group gains by going to its best λ; shape (G,)."""
     s, q, p = lever.s, lever.q, lever.p
     better = gain(best, s, q, p) - gain(lam, s, q, p)

@@ -20,16 +20,15 @@ from functools import reduce
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice._types import Floats
 from ardchoice.ard.ascent import maximise_evidence, other_starts
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import Batch, Likelihood
 from ardchoice.ard.meanfield import MeanField, bound, start_at
 from ardchoice.ard.quadratic import Quadratic, expand, posterior
-from ardchoice.ard.trace import Report, Step
+from ardchoice.ard.trace import ProgressTrace, Step
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums
-
-Floats = npt.NDArray[np.float64]
+from ardchoice.numerics import Sums
 
 LEASH = 1.0
 """Largest move of a mean in an epoch, on standardised columns."""
@@ -122,7 +121,7 @@ def bound_gradient(
 
 
 def run_paper(
-    solver: DsviPaper, likelihood: Likelihood, groups: Groups, report: Report
+    solver: DsviPaper, likelihood: Likelihood, groups: Groups, report: ProgressTrace
 ) -> tuple[Variational, list[Step]]:
     """The published schedule, in full."""
     rng = np.random.default_rng(solver.seed)
@@ -236,7 +235,7 @@ def run_dsvi(
     solver: Dsvi,
     likelihood: Likelihood,
     groups: Groups,
-    report: Report,
+    report: ProgressTrace,
     before: Quadratic | None = None,
 ) -> DsviRun:
     """Epoch after epoch until `quiet` of them change nothing.

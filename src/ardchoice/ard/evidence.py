@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ardchoice._types import Floats
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import Kind, expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums, maximise, one_pass, one_thread, penalised
-
-Floats = npt.NDArray[np.float64]
+from ardchoice.families import one_pass
+from ardchoice.numerics import Sums, maximise, penalised, single_blas_thread
 
 
 def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full") -> float:
@@ -49,7 +48,7 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full"
     def target(beta: Floats, _: bool) -> Sums:
         return penalised(likelihood.sums(beta), beta, precision)
 
-    with one_thread():
+    with single_blas_thread():
         mode = maximise(target, np.zeros(len(columns))).beta
         there = expand(likelihood.sums(mode), mode)
         return posterior(there, groups, lam[kept], kind).log_evidence

@@ -12,30 +12,27 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice._types import Floats
 from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
-from ardchoice.ard.earlier import Earlier
-from ardchoice.ard.early import Early, begin_early, term_columns
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import LogitLikelihood
-from ardchoice.ard.memory import Memory
 from ardchoice.ard.newton import NEAR, Newton, run_newton
+from ardchoice.ard.online_state import OnlineState
+from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
 from ardchoice.ard.result import ArdFit
-from ardchoice.ard.standard import spread_of, standard_of
-from ardchoice.ard.trace import Progress, Report, Step
-from ardchoice.data import ChoiceData
-from ardchoice.data.choices import must_be_choice_data
-from ardchoice.design import Design
-from ardchoice.design.design import Rows
+from ardchoice.ard.standardization import moments_of, standardization_of
+from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
+from ardchoice.ard.trace import Progress, ProgressTrace, Step
+from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design import Design, Rows
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import one_thread
-from ardchoice.space import SearchSpace, Term
-from ardchoice.space.search import matches
+from ardchoice.numerics import single_blas_thread
+from ardchoice.space import SearchSpace, Term, matches
 
-Floats = npt.NDArray[np.float64]
 Solver = Newton | Dsvi | DsviPaper
 
-LINE = 0.002
+PAPER_LAMBDA_CUTOFF = 0.002
 """λ above which the paper keeps a term."""
 MODE_PASSES = 50
 ROUNDING = 1e-12
@@ -77,7 +74,7 @@ def fit_ard(
     *,
     solver: Solver | None = None,
     prior: Prior | None = None,
-    previous: ArdFit | Memory | None = None,
+    previous: ArdFit | OnlineState | None = None,
     progress: Progress | None = None,
     executor: Any = None,
     n_threads: int | None = None,
@@ -124,18 +121,20 @@ def fit_ard(
         )
     data.chosen()
     started = time.perf_counter()
-    with one_thread():
+    with single_blas_thread():
         # 1 · Candidates meet data, on columns of unit spread.
         memory = previous.memory() if isinstance(previous, ArdFit) else previous
         design = _design(data, space, prior, memory)
         groups, term_group = make_groups(design, prior)
-        report = Report(LINE if not isinstance(solver, Newton) else 0.0, progress)
+        report = ProgressTrace(
+            PAPER_LAMBDA_CUTOFF if not isinstance(solver, Newton) else 0.0, progress
+        )
         early = None
         if isinstance(solver, Newton) and memory is None and prior.fixed is None:
-            early = begin_early(solver, design, groups, prior.standardised, report)
-        spread = spread_of(design, prior.standardised) if early is None else early.spread
+            early = subsample_start(solver, design, groups, prior.standardised, report)
+        spread = moments_of(design, prior.standardised) if early is None else early.spread
         spread = spread if memory is None else memory.spread + spread
-        standard = standard_of(spread, design.encoding)
+        standard = standardization_of(spread, design.encoding)
         likelihood = LogitLikelihood(design, standard.centre, standard.scale)
         # 2 · Maximise the evidence.
         before = None if memory is None else memory.earlier(standard)
@@ -167,7 +166,7 @@ def fit_ard(
         version=version("ardchoice"),
         n_situations=len(data),
         data=data,
-        recalled=outcome.recalled,
+        revisited=outcome.revisited,
         earlier=memory,
     )
 
@@ -175,7 +174,9 @@ def fit_ard(
 # -- Columns and groups --------------------------------------------------------------------------
 
 
-def _design(data: ChoiceData, space: SearchSpace, prior: Prior, memory: Memory | None) -> Design:
+def _design(
+    data: ChoiceData, space: SearchSpace, prior: Prior, memory: OnlineState | None
+) -> Design:
     """Candidates met with data, as they were with earlier ones."""
     if memory is None:
         _refuse_too_large(data, space)
@@ -259,7 +260,7 @@ class _Outcome:
     reason: str
     moving: frozenset[int]
     passes: float
-    recalled: int = 0
+    revisited: int = 0
 
 
 def _solve(
@@ -267,9 +268,9 @@ def _solve(
     likelihood: LogitLikelihood,
     groups: Groups,
     prior: Prior,
-    report: Report,
-    before: Earlier | None,
-    early: Early | None,
+    report: ProgressTrace,
+    before: PreviousData | None,
+    early: SubsampleStart | None,
 ) -> _Outcome:
     if prior.fixed is not None:
         return _by_mode(prior.fixed, likelihood, groups, report, before)
@@ -288,9 +289,9 @@ def _by_newton(
     solver: Newton,
     likelihood: LogitLikelihood,
     groups: Groups,
-    report: Report,
-    before: Earlier | None,
-    early: Early | None,
+    report: ProgressTrace,
+    before: PreviousData | None,
+    early: SubsampleStart | None,
 ) -> _Outcome:
     terms = term_columns(likelihood.design)
     begin = None if early is None else early.run
@@ -309,7 +310,7 @@ def _by_newton(
         run.reason,
         frozenset(),
         run.passes,
-        run.recalled,
+        run.revisited,
     )
 
 
@@ -317,15 +318,15 @@ def _by_mode(
     fixed: float,
     likelihood: LogitLikelihood,
     groups: Groups,
-    report: Report,
-    before: Earlier | None,
+    report: ProgressTrace,
+    before: PreviousData | None,
 ) -> _Outcome:
     """With λ given, only the posterior mode is to be found: Newton's method on a ridge."""
     if not fixed > 0:
         raise ArdchoiceError(f"A fixed prior variance must be above zero, not {fixed}.")
     lam = np.full(groups.n, float(fixed))
     precision = groups.precision(lam)
-    mean, trace, recalled = np.zeros(len(groups.of)), [], 0
+    mean, trace, revisited = np.zeros(len(groups.of)), [], 0
     sd, moved = np.ones(len(mean)), np.inf
     best, height = mean, -np.inf
     for passes in range(1, MODE_PASSES + 1):
@@ -333,7 +334,7 @@ def _by_mode(
         if before is not None:
             # Not while the mean moves far; and what stood before was seen less well.
             if moved <= NEAR and not before.is_near(mean, sd):
-                before, recalled, height = before.recall(mean), recalled + before.n, -np.inf
+                before, revisited, height = before.revisit(mean), revisited + before.n, -np.inf
             quadratic = quadratic + before.quadratic
         here = quadratic.value(mean) - 0.5 * float(precision @ mean**2)
         if here < height - ROUNDING * abs(height):
@@ -360,7 +361,7 @@ def _by_mode(
         "the mode stands still" if converged else "the mode still moves",
         frozenset(),
         passes,
-        recalled,
+        revisited,
     )
 
 
@@ -368,8 +369,8 @@ def _by_dsvi(
     solver: Dsvi,
     likelihood: LogitLikelihood,
     groups: Groups,
-    report: Report,
-    before: Earlier | None,
+    report: ProgressTrace,
+    before: PreviousData | None,
 ) -> _Outcome:
     known = None if before is None else before.quadratic
     run = run_dsvi(solver, likelihood, groups, report, known)
@@ -397,7 +398,7 @@ def _by_dsvi(
 
 
 def _by_paper(
-    solver: DsviPaper, likelihood: LogitLikelihood, groups: Groups, report: Report
+    solver: DsviPaper, likelihood: LogitLikelihood, groups: Groups, report: ProgressTrace
 ) -> _Outcome:
     q, trace = run_paper(solver, likelihood, groups, report)
     quadratic = expand(likelihood.sums(q.mean), q.mean)

@@ -12,14 +12,19 @@ from operator import add
 from typing import Protocol
 
 import numpy as np
-import numpy.typing as npt
 
-from ardchoice.design import Design, Encoding
-from ardchoice.design.blocks import Expanding, Kept, Standardising
-from ardchoice.logit import Block, Part, Sums, evaluate_at, one_pass, utilities
-from ardchoice.logit.likelihood import Order
-
-Floats = npt.NDArray[np.float64]
+from ardchoice._types import Floats
+from ardchoice.design import (
+    Block,
+    CachedBlocks,
+    Design,
+    Encoding,
+    Part,
+    Standardizer,
+    StreamedBlocks,
+)
+from ardchoice.families import evaluate_at, one_pass, utilities
+from ardchoice.numerics import Order, Sums
 
 
 class Batch(Protocol):
@@ -105,7 +110,7 @@ class LogitLikelihood:
     def batches(self, rng: np.random.Generator, count: int) -> Iterator[LogitBatch]:
         """All rows once, in random batches; of a design too large to keep, in random ranges."""
         count = max(1, min(count, self.n))
-        if isinstance(self.blocks, Kept):
+        if isinstance(self.blocks, CachedBlocks):
             for rows in np.array_split(rng.permutation(self.n), count):
                 yield LogitBatch([self._whole.take(np.sort(rows))], self.design)
             return
@@ -117,10 +122,10 @@ class LogitLikelihood:
             yield LogitBatch(_Ranges(self.blocks, parts), self.design)
 
     @cached_property
-    def blocks(self) -> Kept | Expanding:
+    def blocks(self) -> CachedBlocks | StreamedBlocks:
         """All rows, standardised: kept if small, expanded anew in every pass if large."""
         order = self.design.order
-        return self.design.blocks(Standardising(self.centre[order], self.scale[order]))
+        return self.design.blocks(Standardizer(self.centre[order], self.scale[order]))
 
     @cached_property
     def _whole(self) -> Block:
@@ -141,7 +146,7 @@ class LogitLikelihood:
 class _Ranges:
     """Ranges of rows, expanded one after the other whenever they are gone through."""
 
-    def __init__(self, blocks: Expanding, ranges: Sequence[slice]) -> None:
+    def __init__(self, blocks: StreamedBlocks, ranges: Sequence[slice]) -> None:
         self.blocks, self.ranges = blocks, ranges
 
     def __iter__(self) -> Iterator[Block]:

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice._types import Floats
 from ardchoice.ard.ascent import (
     LARGEST,
     climb,
@@ -21,16 +22,13 @@ from ardchoice.ard.ascent import (
     maximise_evidence,
     other_starts,
 )
-from ardchoice.ard.earlier import Earlier
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import Likelihood
+from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Kind, Quadratic, expand, posterior
-from ardchoice.ard.trace import Report, Step
+from ardchoice.ard.trace import ProgressTrace, Step
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums
-from ardchoice.logit.newton import is_definite
-
-Floats = npt.NDArray[np.float64]
+from ardchoice.numerics import Sums, is_definite
 
 EARLY_ROUNDS = 20
 """Fixed-point rounds from a ridge: enough for most to leave, on a quadratic that will move."""
@@ -117,7 +115,7 @@ class NewtonRun:
     reason: str
     passes: int
     full_passes: int
-    recalled: int = 0
+    revisited: int = 0
 
 
 @dataclass
@@ -125,10 +123,10 @@ class _Counter:
     """Passes spent, the trace, and the log-likelihood of knowing nothing, where that was seen."""
 
     most: int
-    report: Report
+    report: ProgressTrace
     passes: int = 0
     full: int = 0
-    recalled: int = 0
+    revisited: int = 0
     at_zero: float = -np.inf
     trace: list[Step] = field(default_factory=list)
 
@@ -139,10 +137,10 @@ class _Counter:
         self.passes += 1
         return True
 
-    def recall(self, before: Earlier, mean: Floats) -> Earlier:
+    def revisit(self, before: PreviousData, mean: Floats) -> PreviousData:
         """Earlier data at this mean."""
-        self.recalled += before.n
-        return before.recall(mean)
+        self.revisited += before.n
+        return before.revisit(mean)
 
 
 def run_newton(
@@ -150,8 +148,8 @@ def run_newton(
     likelihood: Likelihood,
     groups: Groups,
     terms: Sequence[npt.NDArray[np.intp]],
-    report: Report,
-    before: Earlier | None = None,
+    report: ProgressTrace,
+    before: PreviousData | None = None,
     begin: NewtonRun | None = None,
 ) -> NewtonRun:
     """Passes and evidence maximisation in turn until neither changes anything.
@@ -178,7 +176,7 @@ def _search(
     groups: Groups,
     terms: Sequence[npt.NDArray[np.intp]],
     count: _Counter,
-    before: Earlier | None,
+    before: PreviousData | None,
     begin: NewtonRun | None,
 ) -> NewtonRun:
     """From a ridge, or from where some data led."""
@@ -223,7 +221,7 @@ def _search(
         )
         # Single changes of a λ can be worth next to nothing: what is seen now must be exact.
         if before is not None and not before.is_near(mean, _scale(quadratic), SETTLED):
-            before = count.recall(before, mean)
+            before = count.revisit(before, mean)
         full = _full_pass(likelihood, mean, before, count, rough=rough)
         if full is None:
             break
@@ -280,7 +278,7 @@ def _run(
         reason,
         count.passes,
         count.full,
-        count.recalled,
+        count.revisited,
     )
 
 
@@ -296,7 +294,7 @@ def _scale(quadratic: Quadratic) -> Floats:
 def _full_pass(
     likelihood: Likelihood,
     mean: Floats,
-    before: Earlier | None,
+    before: PreviousData | None,
     count: _Counter,
     *,
     rough: bool = False,
@@ -403,7 +401,7 @@ def _settle(
     mean: Floats,
     inner: _Inner,
     count: _Counter,
-    before: Earlier | None,
+    before: PreviousData | None,
     *,
     rough: bool,
 ) -> tuple[Floats, Floats, bool]:
@@ -431,7 +429,7 @@ def _settle(
             if not count.spend():
                 return lam, mean, False
             if earlier is not None and moved <= NEAR and not rough and not earlier.is_near(at, sd):
-                earlier, floor = count.recall(earlier, at), -np.inf
+                earlier, floor = count.revisit(earlier, at), -np.inf
             here, at, floor = _safe_pass(some, old, at, lam[numbers], inside, earlier, count, floor)
             new, target = inner.late(here, inside, lam[numbers], moved, rough=rough)
             same_terms = bool(np.array_equal(new > 0, lam[numbers] > 0))
@@ -468,7 +466,7 @@ def _safe_pass(
     new: Floats,
     lam: Floats,
     groups: Groups,
-    before: Earlier | None,
+    before: PreviousData | None,
     count: _Counter,
     floor: float,
     *,

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
+from ardchoice._types import Floats
 from ardchoice.ard.likelihood import LogitLikelihood
 from ardchoice.ard.quadratic import Posterior, deviations, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
-from ardchoice.logit import one_thread
-from ardchoice.logit.likelihood import choice_probabilities, utilities
-
-Floats = npt.NDArray[np.float64]
+from ardchoice.families import choice_probabilities, utilities
+from ardchoice.numerics import single_blas_thread
 
 
 def posterior_probabilities(
@@ -37,7 +35,7 @@ def posterior_probabilities(
     """
     lam = np.where(fit.lam > above, fit.lam, 0.0)
     kept = np.flatnonzero(lam > 0)
-    with one_thread():
+    with single_blas_thread():
         post = posterior(fit.quadratic, fit.term_groups, lam)
         betas = _coefficients(post, draws, seed)
         some = LogitLikelihood(Design(data, fit.encoding), fit.centre, fit.scale).restrict(

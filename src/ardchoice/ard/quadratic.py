@@ -19,11 +19,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
+from ardchoice._types import Floats
 from ardchoice.ard.groups import Groups
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Sums
-
-Floats = npt.NDArray[np.float64]
+from ardchoice.numerics import Sums
 
 Kind = Literal["full", "diagonal"]
 """Whether what is maximised is the evidence, or the bound on it with q(β) = Π N(μ, c²)."""
@@ -161,7 +160,7 @@ def deviations(post: Posterior, count: int, rng: np.random.Generator) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class Leverage:
+class SparsityQuality:
     """What the data say of every group beyond the rest: rotated precision s and gradient q.
 
     And p, the precision that a prior variance is paid for: s itself for the evidence, diag H for
@@ -180,7 +179,9 @@ class Leverage:
         return np.asarray(each.sum(axis=1))
 
 
-def leverage(quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior) -> Leverage:
+def sparsity_quality(
+    quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior
+) -> SparsityQuality:
     """S_t and q_t of every group with that group left out, all others as they are.
 
     In play, from the posterior: S = Σ_tt⁻¹ - I/λ and q = Σ_tt⁻¹ μ_t. Out of play, from the
@@ -214,11 +215,11 @@ def leverage(quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior)
             block = quadratic.curvature[at[:, :, None], at[:, None, :]]
             block = block - known @ np.swapaxes(mine.reshape(known.shape), 1, 2)
             _rotate(s, q, out, block, rest[at])
-    return Leverage(s, q, s if post.kind == "full" else _own(quadratic, groups, width))
+    return SparsityQuality(s, q, s if post.kind == "full" else _own(quadratic, groups, width))
 
 
 def _own(quadratic: Quadratic, groups: Groups, width: int) -> Floats:
-    """Diag H of every group, as `Leverage` lays it out."""
+    """Diag H of every group, as `SparsityQuality` lays it out."""
     h, out = np.diag(quadratic.curvature), np.zeros((groups.n, width))
     for size, (members, columns) in groups.by_size.items():
         out[members, :size] = h[columns]

@@ -16,9 +16,8 @@ Several: a search on a line.
 from __future__ import annotations
 
 import numpy as np
-import numpy.typing as npt
 
-Floats = npt.NDArray[np.float64]
+from ardchoice._types import Floats
 
 GRID = 10.0 ** np.arange(-10, 6.01, 0.5)
 """Where f is looked at first: it can have more than one hill, but none narrower than this."""

@@ -7,26 +7,24 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from scipy import stats
 
+from ardchoice._types import Floats
 from ardchoice.ard.groups import Groups
-from ardchoice.ard.memory import Memory, draw_memory
-from ardchoice.ard.quadratic import Quadratic, leverage, nothing, posterior
+from ardchoice.ard.online_state import OnlineState, draw_memory
+from ardchoice.ard.quadratic import Quadratic, nothing, posterior, sparsity_quality
 from ardchoice.ard.relevance import gain
-from ardchoice.ard.standard import Spread, Standard
+from ardchoice.ard.standardization import ColumnMoments, Standardization
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding
-from ardchoice.logit import one_thread
+from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term
 from ardchoice.text import brief, p_value, table
 
 if TYPE_CHECKING:
     from ardchoice.ard.fit import Prior, Solver
-
-Floats = npt.NDArray[np.float64]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -74,7 +72,7 @@ class ArdFit:
     encoding: Encoding
     centre: Floats
     scale: Floats
-    spread: Spread
+    spread: ColumnMoments
     prior: Prior
     solver: Solver
     lam: Floats
@@ -91,8 +89,8 @@ class ArdFit:
     version: str
     n_situations: int
     data: ChoiceData = field(repr=False)
-    recalled: int = 0
-    earlier: Memory | None = field(default=None, repr=False)
+    revisited: int = 0
+    earlier: OnlineState | None = field(default=None, repr=False)
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -109,7 +107,7 @@ class ArdFit:
         """Whether earlier data count too."""
         return self.earlier is not None
 
-    def memory(self, share: float = 1.0, *, seed: int = 0) -> Memory:
+    def memory(self, share: float = 1.0, *, seed: int = 0) -> OnlineState:
         """What going on with new data needs of this fit: `fit_ard(new, space, previous=...)`.
 
         Parameters
@@ -121,9 +119,9 @@ class ArdFit:
         seed
             Of that draw.
         """
-        standard, before = Standard(self.centre, self.scale), self.earlier
+        standard, before = Standardization(self.centre, self.scale), self.earlier
         base = nothing(len(self.mean)) if before is None else before.base_on(standard)
-        whole = Memory(
+        whole = OnlineState(
             terms=self.terms,
             encoding=self.encoding,
             spread=self.spread,
@@ -133,7 +131,7 @@ class ArdFit:
             base=base,
             rows=(*(() if before is None else before.rows), self.data),
         )
-        with one_thread():
+        with single_blas_thread():
             post = posterior(self.quadratic, self.term_groups, self.lam)
             return draw_memory(whole, post, share, np.random.default_rng(seed))
 
@@ -146,9 +144,9 @@ class ArdFit:
     def relevance(self) -> pd.DataFrame:
         """A row per term in the order of the space; `table` sorts it."""
         groups = self.term_groups
-        with one_thread():
+        with single_blas_thread():
             post = posterior(self.quadratic, groups, self.lam)
-            lever = leverage(self.quadratic, groups, self.lam, post)
+            lever = sparsity_quality(self.quadratic, groups, self.lam, post)
         statistic = lever.statistic()
         columns = np.array([t.n_columns for t in self.encoding.terms])
         finite = np.isfinite(self.lam)

@@ -6,8 +6,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data import ChoiceData
-from ardchoice.design import Design
-from ardchoice.design.design import KEEP_BYTES
+from ardchoice.design import KEEP_BYTES, Design
 
 SAMPLE = 50_000
 """Situations of a sample: enough for most candidates to leave that will leave."""

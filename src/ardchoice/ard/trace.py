@@ -46,7 +46,7 @@ Progress = Callable[[Step], None]
 
 
 @dataclass(frozen=True)
-class Report:
+class ProgressTrace:
     """Makes steps and passes them on to whoever listens.
 
     Attributes

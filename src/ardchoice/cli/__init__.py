@@ -2,4 +2,7 @@
 
 from ardchoice.cli.app import cli, main
 
-__all__ = ["cli", "main"]
+__all__ = [
+    "cli",
+    "main",
+]

@@ -8,13 +8,13 @@ import click
 
 import ardchoice as ac
 from ardchoice.cli.completion import completion
+from ardchoice.cli.console import Console
 from ardchoice.cli.demo import demo
-from ardchoice.cli.ending import ending
+from ardchoice.cli.exit_codes import ending
 from ardchoice.cli.reproduce import reproduce
 from ardchoice.cli.run import run
 from ardchoice.cli.start import check, init
 from ardchoice.cli.study import export, predict, report
-from ardchoice.cli.voice import Voice
 
 NAME = "ardchoice"
 
@@ -24,7 +24,7 @@ class Commands(click.Group):
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
-        ctx.obj = Voice()
+        ctx.obj = Console()
         with ending(ctx.obj):
             return super().invoke(ctx)
 

@@ -8,9 +8,9 @@ import click
 import pandas as pd
 
 import ardchoice as ac
+from ardchoice.cli.console import Console, say
 from ardchoice.cli.places import command_line, new_file, new_folder, write_or_print
 from ardchoice.cli.run import end_of
-from ardchoice.cli.voice import Voice, say
 from ardchoice.errors import ArdchoiceError
 from ardchoice.files import write
 from ardchoice.progress import listening
@@ -78,7 +78,7 @@ exports = ["biogeme", "pylogit", "xlogit", "apollo", "text", "latex"]
 @click.option("--raw", type=new_file, help="Only write the raw table to this CSV, to try init on.")
 @click.option("--force", is_flag=True, help="Begin anew in a folder that is no demo any more.")
 @click.pass_obj
-def demo(voice: Voice, out: Path, raw: Path | None, force: bool) -> None:
+def demo(voice: Console, out: Path, raw: Path | None, force: bool) -> None:
     """Do the whole job on the Swissmetro data: train, the planned Swissmetro, or car.
 
     Writes a table and a study file of its own, and runs it as `ardchoice run` would.

@@ -6,12 +6,11 @@ from pathlib import Path
 
 import click
 
+from ardchoice.cli.console import Console
 from ardchoice.cli.places import command_line
-from ardchoice.cli.voice import Voice
-from ardchoice.progress.views import duration
+from ardchoice.progress import duration
+from ardchoice.reproduce import ITEMS, JobsStep
 from ardchoice.reproduce import reproduce as run_reproduction
-from ardchoice.reproduce.items import ITEMS
-from ardchoice.reproduce.jobs import JobsStep
 
 
 @click.command(short_help="The published tables and figures anew.")
@@ -27,7 +26,7 @@ from ardchoice.reproduce.jobs import JobsStep
 @click.option("--workers", type=click.IntRange(min=1), help="Fits side by side; all cores if left.")
 @click.pass_obj
 def reproduce(
-    voice: Voice, out: Path, only: tuple[str, ...], quick: bool, workers: int | None
+    voice: Console, out: Path, only: tuple[str, ...], quick: bool, workers: int | None
 ) -> None:
     """Make the published tables and figures anew, ours beside theirs.
 

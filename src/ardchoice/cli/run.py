@@ -10,14 +10,13 @@ from typing import Any
 import click
 
 import ardchoice as ac
-from ardchoice.cli.ending import Code
+from ardchoice.cli.console import Console, say
+from ardchoice.cli.exit_codes import Code
 from ardchoice.cli.places import command_line, new_folder
-from ardchoice.cli.voice import Voice, say
 from ardchoice.cluster import closing
 from ardchoice.progress import Event, Kind, listening
 from ardchoice.run import REPORT, run_study
-from ardchoice.settings import read_settings
-from ardchoice.settings.check import telling_lines
+from ardchoice.settings import read_settings, telling_lines
 
 
 @click.command(short_help="Do the whole job; ends with a report.")
@@ -30,7 +29,7 @@ from ardchoice.settings.check import telling_lines
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster, or 'local'.")
 @click.pass_obj
 def run(
-    voice: Voice,
+    voice: Console,
     study: Path,
     out: Path | None,
     resume: bool,
@@ -92,7 +91,7 @@ def working(dask: str | None) -> AbstractContextManager[Any]:
     return nullcontext() if dask is None else closing(ac.connect(dask))
 
 
-def end_of(voice: Voice, study: ac.Study, folder: Path) -> None:
+def end_of(voice: Console, study: ac.Study, folder: Path) -> None:
     """The last line is the path of the report; the code says whether all converged."""
     if not voice.as_json:
         click.echo(folder / REPORT)

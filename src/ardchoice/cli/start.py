@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from ardchoice.cli.console import Console, say, strip_control_characters
 from ardchoice.cli.places import (
     STDOUT,
     command_line,
@@ -14,11 +15,15 @@ from ardchoice.cli.places import (
     new_file,
     write_or_print,
 )
-from ardchoice.cli.voice import Voice, inert, say
-from ardchoice.data.tables import must_exist
+from ardchoice.data import must_exist
 from ardchoice.errors import ArdchoiceError
-from ardchoice.settings import check_study, example_settings, guess_findings, guess_settings
-from ardchoice.settings.guess import Finding
+from ardchoice.settings import (
+    Finding,
+    check_study,
+    example_settings,
+    guess_findings,
+    guess_settings,
+)
 
 NONE = "-"
 """How a user says that a role has no column."""
@@ -32,7 +37,7 @@ NONE = "-"
 @click.option("--example", is_flag=True, help="Write a study file with every setting instead.")
 @click.pass_obj
 def init(
-    voice: Voice, table: Path | None, out: Path, force: bool, ask: bool, example: bool
+    voice: Console, table: Path | None, out: Path, force: bool, ask: bool, example: bool
 ) -> None:
     """Look at TABLE and write a study file that guesses the roles of its columns.
 
@@ -104,14 +109,16 @@ def _ask(table: Path, role: str, finding: Finding, answers: dict[str, str]) -> s
     """Ask until the answer can be used."""
     why = f"{finding.why[:1].upper()}{finding.why[1:]}."
     also = f" Could also be: {', '.join(finding.instead)}." if finding.instead else ""
-    click.echo(f"\n{inert(why + also)}", err=True)
+    click.echo(f"\n{strip_control_characters(why + also)}", err=True)
     while True:
         guess = finding.value or NONE
-        said = click.prompt(f"{role} [{inert(guess)}]", guess, show_default=False, err=True)
+        said = click.prompt(
+            f"{role} [{strip_control_characters(guess)}]", guess, show_default=False, err=True
+        )
         answer = "" if said == NONE else str(said)
         try:
             guess_findings(table, {**answers, role: answer})
         except ArdchoiceError as error:
-            click.echo(inert(str(error)), err=True)
+            click.echo(strip_control_characters(str(error)), err=True)
         else:
             return answer

@@ -13,12 +13,9 @@ import pandas as pd
 import ardchoice as ac
 from ardchoice.cli.places import STDOUT, force_option, must_be_free, new_file, write_or_print
 from ardchoice.errors import ArdchoiceError
-from ardchoice.export import FILE_NAMES, PACKAGES
-from ardchoice.export.origin import companions
-from ardchoice.export.readable import write_latex, write_text
-from ardchoice.export.scripts import SCRIPTS
-from ardchoice.progress import Telling, listening
-from ardchoice.report.tables import inert
+from ardchoice.export import FILE_NAMES, PACKAGES, SCRIPTS, companions, write_latex, write_text
+from ardchoice.progress import PhaseProgress, listening
+from ardchoice.report import strip_control_characters
 
 DIGITS = 10
 """Of probabilities: more than any use of them needs."""
@@ -65,9 +62,9 @@ def probabilities(study: ac.Study, table: Path) -> str:
 def _csv(ids: str, first: list[object], frame: pd.DataFrame) -> str:
     buffer = io.StringIO()
     lines = csv.writer(buffer, lineterminator="\n")
-    lines.writerow([inert(str(name)) for name in (ids, *frame.columns)])
+    lines.writerow([strip_control_characters(str(name)) for name in (ids, *frame.columns)])
     for which, row in zip(first, frame.to_numpy(), strict=True):
-        shown = inert(which) if isinstance(which, str) else which
+        shown = strip_control_characters(which) if isinstance(which, str) else which
         lines.writerow([shown, *("" if np.isnan(p) else f"{p:.{DIGITS}g}" for p in row)])
     return buffer.getvalue()
 
@@ -116,6 +113,6 @@ def report(study: Path, out: Path, force: bool) -> None:
         raise click.UsageError("A report is written to a file.")
     must_be_free(out, force)
     with listening("auto") as listener:
-        Telling("report", listener)(0, 0, str(out))
+        PhaseProgress("report", listener)(0, 0, str(out))
         ac.load(study).report(out)
     click.echo(out)

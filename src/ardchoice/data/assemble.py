@@ -14,18 +14,9 @@ import pandas as pd
 
 from ardchoice.data.checks import LEAVE_OUT, Draft, Place, check, refuse_one_person, rows_text
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
-from ardchoice.data.recode import (
-    Categorical,
-    Coded,
-    Cut,
-    Numeric,
-    Role,
-    default_role,
-    label,
-    recode,
-)
+from ardchoice.data.recode import Categorical, Coded, Cut, Numeric, Role, default_role, recode
 from ardchoice.data.source import Source
-from ardchoice.data.tables import Series, Table
+from ardchoice.data.tables import Series, Table, label
 from ardchoice.errors import (
     ArdchoiceError,
     ArdchoiceWarning,
@@ -184,7 +175,7 @@ def as_role(value: object, name: str) -> Role | None:
     )
 
 
-def said_roles(values: Mapping[str, object]) -> dict[str, Role]:
+def explicit_roles(values: Mapping[str, object]) -> dict[str, Role]:
     """Name -> role, for those whose role was said."""
     roles = {name: as_role(value, name) for name, value in values.items()}
     return {name: role for name, role in roles.items() if role is not None}

@@ -12,8 +12,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice.data.choices import Attribute, Covariate
-from ardchoice.data.near import near_misses
 from ardchoice.data.recode import CODE_LEVELS
+from ardchoice.data.similar_names import near_misses
 from ardchoice.data.tally import (
     LARGEST,
     MOST_CODES,

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice._types import Floats
+
 if TYPE_CHECKING:
     from ardchoice.data.choices import Attribute, ChoiceData
 
-Floats = npt.NDArray[np.float64]
 Counts = npt.NDArray[np.int64]
 
 MOST_VALUES = 1 << 24

@@ -16,6 +16,7 @@ from ardchoice.data.assemble import (
     as_role,
     column_of,
     covariate_roles,
+    explicit_roles,
     finish,
     must_have,
     read_numbers,
@@ -23,25 +24,25 @@ from ardchoice.data.assemble import (
     refusals,
     refuse_clashes,
     said_missing,
-    said_roles,
     with_codes,
 )
+from ardchoice.data.batches import streams
 from ardchoice.data.checks import LEAVE_OUT, Draft, Place, rows_text
 from ardchoice.data.choices import Attribute, ChoiceData
+from ardchoice.data.learning import Start, ToLearn, numbered
 from ardchoice.data.recode import (
     Categorical,
     Cut,
     Numeric,
     Role,
     factorise,
-    label,
     marks,
     mostly_numbers,
     recode,
 )
 from ardchoice.data.source import Source
-from ardchoice.data.stream import Start, ToLearn, announce, numbered, read_streamed, streams
-from ardchoice.data.tables import EXACT, Series, Table, open_table
+from ardchoice.data.stream import announce, read_streamed
+from ardchoice.data.tables import EXACT, Series, Table, label, open_table
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
 
@@ -244,7 +245,7 @@ class Long:
                 for name, a in read_attributes.items()
             },
             covariates=people.columns,
-            roles=said_roles({**how, **roles}),
+            roles=explicit_roles({**how, **roles}),
             choice=chosen,
             situation=self.situation,
             alternative=self.alternative,

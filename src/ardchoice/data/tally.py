@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice._types import Bools
 from ardchoice.errors import FIRST_ROWS, first_few
 
 SENTINELS = (-1, -9, -99, -999, -9999, -99999, 99, 999, 9999, 99999, 999999)
@@ -19,7 +20,6 @@ MOST_CODES = 60
 NOBODY = -1
 """Stands for the alternative of what belongs to none."""
 
-Bools = npt.NDArray[np.bool_]
 Key = TypeVar("Key")
 Value = TypeVar("Value", bound=Any)
 

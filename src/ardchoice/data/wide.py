@@ -15,6 +15,7 @@ from ardchoice.data.assemble import (
     as_role,
     column_of,
     covariate_roles,
+    explicit_roles,
     finish,
     must_have,
     read_numbers,
@@ -22,25 +23,25 @@ from ardchoice.data.assemble import (
     refusals,
     refuse_clashes,
     said_missing,
-    said_roles,
     with_codes,
 )
+from ardchoice.data.batches import streams
 from ardchoice.data.checks import AVAILABILITY, LEAVE_OUT, Draft, Place
 from ardchoice.data.choices import Attribute, ChoiceData
+from ardchoice.data.learning import Start, ToLearn, numbered
 from ardchoice.data.recode import (
     Categorical,
     Cut,
     Numeric,
     Role,
     factorise,
-    label,
     marks,
     mostly_numbers,
     recode,
 )
 from ardchoice.data.source import Source
-from ardchoice.data.stream import Start, ToLearn, announce, numbered, read_streamed, streams
-from ardchoice.data.tables import Series, Table, open_table
+from ardchoice.data.stream import announce, read_streamed
+from ardchoice.data.tables import Series, Table, label, open_table
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean, first_few
 
 Pattern = str | Mapping[str, str]
@@ -196,7 +197,7 @@ class Wide:
             alternatives=codes,
             attributes={n: _by_alternative(columns, n) for n in read_attributes},
             covariates=people.columns,
-            roles=said_roles({**attributes, **roles}),
+            roles=explicit_roles({**attributes, **roles}),
             choice=choice,
             availability=_by_alternative(columns, AVAILABILITY),
             person=person,

@@ -1,6 +1,34 @@
 """From terms to numbers, block by block."""
 
-from ardchoice.design.design import Design
-from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
+from ardchoice.design.block import Block, Part
+from ardchoice.design.column_store import ColumnStore, Of
+from ardchoice.design.design import BLOCK_BYTES, KEEP_BYTES, Design, Deviations, Rows, deviations
+from ardchoice.design.encoding import (
+    Encoding,
+    Levels,
+    TermColumns,
+    available_values,
+    learn_encoding,
+)
+from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
-__all__ = ["Design", "Encoding", "TermColumns", "learn_encoding"]
+__all__ = [
+    "BLOCK_BYTES",
+    "Block",
+    "CachedBlocks",
+    "ColumnStore",
+    "Design",
+    "Deviations",
+    "Encoding",
+    "KEEP_BYTES",
+    "Levels",
+    "Of",
+    "Part",
+    "Rows",
+    "Standardizer",
+    "StreamedBlocks",
+    "TermColumns",
+    "available_values",
+    "deviations",
+    "learn_encoding",
+]

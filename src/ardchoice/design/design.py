@@ -10,14 +10,14 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import ChoiceData
-from ardchoice.data.choices import must_be_choice_data
-from ardchoice.design.blocks import WORTH_THREADS, Expanding, Kept, Standardising
+from ardchoice._types import Floats
+from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design.block import Block, Part
+from ardchoice.design.column_store import Base, ColumnStore, Multiplier, Of
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
-from ardchoice.design.held import Base, Floats, Held, Multiplier, Of
+from ardchoice.design.sources import WORTH_THREADS, CachedBlocks, Standardizer, StreamedBlocks
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Block, Part, total
-from ardchoice.logit.passes import usual_threads
+from ardchoice.numerics import default_threads, map_reduce
 from ardchoice.space import Term
 
 __all__ = ["BLOCK_BYTES", "FEWEST_ROWS", "KEEP_BYTES", "Design", "Moments", "Of", "Rows"]
@@ -121,7 +121,7 @@ class Design:
             )
         groups = _by_alternatives(self.encoding)
         self._is_derivative = of != "value"
-        self._plans = _plan(groups, Held(data, of), attribute)
+        self._plans = _plan(groups, ColumnStore(data, of), attribute)
         ordered = [
             k for g in groups.values() for t in g for k in range(t.start, t.start + t.n_columns)
         ]
@@ -162,28 +162,28 @@ class Design:
         """Expand block after block."""
         return (self.block(rows) for rows in self.ranges())
 
-    def passing(self, standardise: Standardising | None = None) -> Expanding:
+    def passing(self, standardise: Standardizer | None = None) -> StreamedBlocks:
         """Something to pass over once: every block is expanded for it, on workers if there are."""
         if self.data.executor is not None and not self._is_derivative:
             # Only who has workers needs Dask.
             from ardchoice.design.remote import Remote
 
             return Remote(self, standardise)
-        return Expanding(self, standardise, self._threads())
+        return StreamedBlocks(self, standardise, self._threads())
 
-    def blocks(self, standardise: Standardising | None = None) -> Kept | Expanding:
+    def blocks(self, standardise: Standardizer | None = None) -> CachedBlocks | StreamedBlocks:
         """Something to pass over again and again: expanded once if small, each time if large."""
         passing = self.passing(standardise)
         if self.expanded_bytes() > KEEP_BYTES or self.data.executor is not None:
             return passing
-        kept = Kept(passing)
+        kept = CachedBlocks(passing)
         kept.threads = passing.threads
         return kept
 
     def _threads(self) -> int:
         if self.expanded_bytes() < WORTH_THREADS:
             return 1
-        return usual_threads() if self.data.n_threads is None else self.data.n_threads
+        return default_threads() if self.data.n_threads is None else self.data.n_threads
 
     def block(self, rows: slice) -> Block:
         """Expand a range of rows."""
@@ -234,7 +234,7 @@ class Design:
             The rows where the alternatives of a column are available, or all: a column is zero
             where they are not.
         """
-        found = total(partial(deviations, over), blocks)
+        found = map_reduce(partial(deviations, over), blocks)
         variance, mean = found.squares / np.maximum(found.count, 1), found.mean
         back = self.position
         return Moments(mean[back], np.sqrt(variance)[back], np.sqrt(variance + mean**2)[back])
@@ -291,7 +291,7 @@ def _by_alternatives(encoding: Encoding) -> dict[tuple[int, ...], list[TermColum
 
 
 def _plan(
-    groups: dict[tuple[int, ...], list[TermColumns]], held: Held, attribute: str | None
+    groups: dict[tuple[int, ...], list[TermColumns]], held: ColumnStore, attribute: str | None
 ) -> tuple[_PartPlan, ...]:
     """A part for every group of terms, one behind the other."""
     plans, start = [], 0

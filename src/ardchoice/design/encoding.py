@@ -10,11 +10,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import Attribute, ChoiceData, Covariate
-from ardchoice.data.distinct import values_of
+from ardchoice.data import Attribute, ChoiceData, Covariate, values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean, first_few
-from ardchoice.space import Linear, Term
-from ardchoice.space.terms import CONSTANT
+from ardchoice.space import CONSTANT, Linear, Term
 
 
 @dataclass(frozen=True)

@@ -17,12 +17,11 @@ from weakref import WeakKeyDictionary
 from distributed import Client, KilledWorker
 
 from ardchoice.data import ChoiceData
-from ardchoice.design.blocks import Expanding, Standardising
 from ardchoice.design.shards import cut, shard_rows
+from ardchoice.design.sources import Standardizer, StreamedBlocks
 from ardchoice.design.worker import Plan, add_up, as_it_is, measure_shard, other_version, plan_for
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Measure
-from ardchoice.logit.passes import Measured
+from ardchoice.numerics import Measure, Measured
 
 if TYPE_CHECKING:
     from ardchoice.design.design import Design
@@ -77,7 +76,7 @@ class Workers:
 
     # -- Passes -------------------------------------------------------------------------------
 
-    def total(self, data: ChoiceData, plan: Planned, measure: Measure[Measured]) -> Measured:
+    def map_reduce(self, data: ChoiceData, plan: Planned, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all rows: neighbours first, always in the same order.
 
         A worker that dies takes its shards with it: they are sent again to others, and what was
@@ -329,7 +328,7 @@ def _batches(items: Sequence[int], size: int) -> Iterator[Sequence[int]]:
     return (items[i : i + size] for i in range(0, len(items), size))
 
 
-class Remote(Expanding):
+class Remote(StreamedBlocks):
     """Blocks of a design that are passed over by workers.
 
     What needs rows themselves, such as drawing some at random, still expands them here.
@@ -342,14 +341,14 @@ class Remote(Expanding):
         What is done to every block; nothing unless told.
     """
 
-    def __init__(self, design: Design, standardise: Standardising | None = None) -> None:
+    def __init__(self, design: Design, standardise: Standardizer | None = None) -> None:
         super().__init__(design, standardise)
         self.workers = workers_of(design.data.executor)
         self.plan = Planned(plan_for(design.encoding, standardise))
 
-    def total(self, measure: Measure[Measured]) -> Measured:
+    def map_reduce(self, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all blocks; the same to the last bit on any workers."""
-        return self.workers.total(self.design.data, self.plan, measure)
+        return self.workers.map_reduce(self.design.data, self.plan, measure)
 
 
 def workers_of(executor: Any) -> Workers:

@@ -15,13 +15,12 @@ from functools import cache, reduce
 from importlib.metadata import version
 from operator import add
 
-from ardchoice.design.blocks import Expanding, Kept, Standardising
 from ardchoice.design.design import Design
 from ardchoice.design.encoding import Encoding, checked
 from ardchoice.design.shards import Shard
+from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 from ardchoice.errors import ArdchoiceError
-from ardchoice.logit import Measure
-from ardchoice.logit.passes import Measured, one_thread
+from ardchoice.numerics import Measure, Measured, single_blas_thread
 
 M_TRIM_THRESHOLD, M_MMAP_THRESHOLD = -1, -3
 """Of mallopt(3)."""
@@ -46,12 +45,12 @@ class Plan:
     """
 
     encoding: Encoding
-    standardise: Standardising | None
+    standardise: Standardizer | None
     version: str
     token: str
 
 
-def plan_for(encoding: Encoding, standardise: Standardising | None) -> Plan:
+def plan_for(encoding: Encoding, standardise: Standardizer | None) -> Plan:
     """A plan by this version of ardchoice."""
     content = pickle.dumps((encoding, standardise))
     return Plan(encoding, standardise, version("ardchoice"), hashlib.sha256(content).hexdigest())
@@ -74,7 +73,7 @@ def measure_shard(shard: Shard, plan: Plan, measure: Measure[Measured], keep: in
     if version("ardchoice") != plan.version:
         raise ArdchoiceError(other_version({version("ardchoice")}, plan.version))
     keep_freed_memory()
-    with one_thread():
+    with single_blas_thread():
         return reduce(add, map(measure, KEPT.blocks(shard, plan, keep)))
 
 
@@ -113,7 +112,7 @@ def allowed(encoding: Encoding) -> list[object]:
     return [checked(t.term, t.alternatives, t.parameters) for t in encoding.terms]
 
 
-class KeptBlocks:
+class WorkerCache:
     """Expanded blocks of shards, kept between passes as far as memory allows.
 
     A pass goes through all shards in turn, so that what came last is what is wanted last: what was
@@ -122,10 +121,10 @@ class KeptBlocks:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._found: dict[tuple[str, str], Kept] = {}
+        self._found: dict[tuple[str, str], CachedBlocks] = {}
         self._bytes: dict[tuple[str, str], int] = {}
 
-    def blocks(self, shard: Shard, plan: Plan, limit: int) -> Kept | Expanding:
+    def blocks(self, shard: Shard, plan: Plan, limit: int) -> CachedBlocks | StreamedBlocks:
         """The blocks of a shard."""
         key = shard.token, plan.token
         with self._lock:
@@ -137,10 +136,10 @@ class KeptBlocks:
         # Whoever sends work has checked all rows.
         data.known.update(dict.fromkeys(allowed(plan.encoding), True))
         design = Design(data, plan.encoding)
-        blocks = Expanding(design, plan.standardise)
+        blocks = StreamedBlocks(design, plan.standardise)
         if not self._makes_room(key, design.expanded_bytes(), limit):
             return blocks
-        kept = Kept(blocks)
+        kept = CachedBlocks(blocks)
         with self._lock:
             self._found[key] = kept
         return kept
@@ -161,5 +160,5 @@ class KeptBlocks:
             return True
 
 
-KEPT = KeptBlocks()
+KEPT = WorkerCache()
 """Of this process."""

@@ -13,17 +13,13 @@ from pathlib import Path
 
 import numpy as np
 
-from ardchoice.data import ChoiceData
-from ardchoice.data.recode import Recoding
-from ardchoice.design import Encoding, TermColumns
-from ardchoice.design.encoding import Levels
+from ardchoice.data import ChoiceData, Recoding
+from ardchoice.design import Encoding, Levels, TermColumns
 from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation import Covariance, Result
 from ardchoice.export.names import MOST_NAMED, Names, words
 from ardchoice.export.origin import Origin, find_origin, used_by
-from ardchoice.mnl import MnlResult
-from ardchoice.mnl.result import Covariance
-from ardchoice.space import BoxCox, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
-from ardchoice.space.transforms import Classes
+from ardchoice.space import BoxCox, Classes, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
 
 PLAIN = {Linear, Log, Log1p, Sqrt, Square}
 """Transforms of one column that learn nothing."""
@@ -166,7 +162,7 @@ class Description:
         return self.n_persons is not None and self.n_persons < self.n_situations
 
 
-def describe(result: MnlResult, script: Path) -> Description:
+def describe(result: Result, script: Path) -> Description:
     """Describe an estimated model for a script at that path; writes its table there if need be."""
     data, encoding = result.data, result.encoding
     for term in encoding.terms:

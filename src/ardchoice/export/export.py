@@ -7,11 +7,11 @@ import sys
 from pathlib import Path
 
 from ardchoice.errors import ArdchoiceError, did_you_mean
+from ardchoice.estimation import Result
 from ardchoice.export.description import describe
 from ardchoice.export.readable import write_latex, write_text
 from ardchoice.export.scripts import SCRIPTS, write_script
 from ardchoice.files import write
-from ardchoice.mnl import MnlResult
 from ardchoice.record import StudyRecord
 
 FILE_NAMES = {
@@ -32,7 +32,7 @@ TAKEN = {*sys.stdlib_module_names, *SCRIPTS, "numpy", "pandas", "scipy", "jax", 
 """A script of such a name would be imported in place of the package."""
 
 
-def export(study: StudyRecord | MnlResult, package: str, path: str | os.PathLike[str]) -> Path:
+def export(study: StudyRecord | Result, package: str, path: str | os.PathLike[str]) -> Path:
     """Write an estimated model for another package.
 
     A script is complete: it reads the table that the choices were read from, leaves out the same
@@ -55,18 +55,18 @@ def export(study: StudyRecord | MnlResult, package: str, path: str | os.PathLike
     Path
         The file written.
     """
-    if not isinstance(study, StudyRecord | MnlResult):
+    if not isinstance(study, StudyRecord | Result):
         raise ArdchoiceError(
             f"Expected a study or the result of ac.fit_mnl, got {type(study).__name__}."
         )
-    if isinstance(study, MnlResult):
+    if isinstance(study, Result):
         return export_result(study, package, path)
     notes = study.notes if study.honest else (SELECTED, *study.notes)
     return export_result(study.result, package, path, notes=notes)
 
 
 def export_result(
-    result: MnlResult,
+    result: Result,
     package: str,
     path: str | os.PathLike[str],
     *,

@@ -17,12 +17,20 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data import Attribute, ChoiceData, Covariate, read_long, read_wide
-from ardchoice.data.batches import streams
-from ardchoice.data.long import situation_ids
-from ardchoice.data.recode import Recoding
-from ardchoice.data.source import Source
-from ardchoice.data.tables import Table, TextFormat, open_table
+from ardchoice.data import (
+    Attribute,
+    ChoiceData,
+    Covariate,
+    Recoding,
+    Source,
+    Table,
+    TextFormat,
+    open_table,
+    read_long,
+    read_wide,
+    situation_ids,
+    streams,
+)
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.export.names import Names, words

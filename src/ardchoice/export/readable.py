@@ -11,10 +11,10 @@ from textwrap import wrap
 import numpy as np
 
 from ardchoice.design import TermColumns
+from ardchoice.estimation import Result
 from ardchoice.export.description import OWN, Form, forms_of
 from ardchoice.export.quoting import one_line, tex
 from ardchoice.export.scripts import ERRORS
-from ardchoice.mnl import MnlResult
 from ardchoice.text import WIDTH, p_value
 from ardchoice.text import number as few_digits
 
@@ -78,7 +78,7 @@ class Utility:
     products: tuple[tuple[int, tuple[str, ...]], ...]
 
 
-def utilities(result: MnlResult, say: Language) -> list[Utility]:
+def utilities(result: Result, say: Language) -> list[Utility]:
     """The utility functions, alternatives with the same one together."""
     encoding = result.encoding
     whose: dict[tuple[tuple[int, tuple[str, ...]], ...], list[str]] = {}
@@ -144,7 +144,7 @@ PLAIN = Language(
 )
 
 
-def write_text(result: MnlResult, notes: tuple[str, ...] = ()) -> str:
+def write_text(result: Result, notes: tuple[str, ...] = ()) -> str:
     """The utilities with their estimates, to be read; notes below what the estimates are."""
     frame = result.to_frame()
     rows = list(zip(frame["estimate"], frame["std_err"], strict=True))
@@ -238,7 +238,7 @@ PER_LINE = 2
 """Products on a line of a utility function."""
 
 
-def write_latex(result: MnlResult, notes: tuple[str, ...] = ()) -> str:
+def write_latex(result: Result, notes: tuple[str, ...] = ()) -> str:
     """The utilities as mathematics, and a table of the coefficients with notes below it."""
     parts = [PREAMBLE, *_equations(result), *_table(result)]
     parts += [f"\n\\noindent {tex(note)}\n" for note in notes]
@@ -249,7 +249,7 @@ def write_latex(result: MnlResult, notes: tuple[str, ...] = ()) -> str:
     return "".join(parts)
 
 
-def _equations(result: MnlResult) -> Iterator[str]:
+def _equations(result: Result) -> Iterator[str]:
     yield "\\begin{align*}\n"
     every = utilities(result, LATEX)
     for i, utility in enumerate(every):
@@ -266,7 +266,7 @@ def _equations(result: MnlResult) -> Iterator[str]:
     yield "\\end{align*}\n\n"
 
 
-def _table(result: MnlResult) -> Iterator[str]:
+def _table(result: Result) -> Iterator[str]:
     yield "\\begin{longtable}{rlrrrr}\n\\toprule\n"
     yield " & Coefficient & Estimate & Std. error & $z$ & $p$ \\\\\n\\midrule\n\\endhead\n"
     frame = result.to_frame()

@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ardchoice.data.tables import MISSING
+from ardchoice.data import MISSING
 from ardchoice.export.description import Alternative, Description, Form, Variable
 from ardchoice.export.quoting import number, one_line, python, r
 

@@ -1,27 +1,29 @@
 """How far a run is: events, and the ways to tell them to a person or a program."""
 
+from ardchoice.progress.callbacks import KINDS, Kind, Progress, listening, progress_callback
 from ardchoice.progress.event import (
     PHASES,
     Event,
     Listener,
     Phase,
-    Telling,
-    tell_relevance,
-    tell_search,
+    PhaseProgress,
+    relevance_callback,
+    search_callback,
 )
-from ardchoice.progress.listening import KINDS, Kind, Progress, listening, listening_to
+from ardchoice.progress.views import duration
 
 __all__ = [
-    "KINDS",
-    "PHASES",
     "Event",
+    "KINDS",
     "Kind",
     "Listener",
+    "PHASES",
     "Phase",
+    "PhaseProgress",
     "Progress",
-    "Telling",
+    "duration",
     "listening",
-    "listening_to",
-    "tell_relevance",
-    "tell_search",
+    "progress_callback",
+    "relevance_callback",
+    "search_callback",
 ]

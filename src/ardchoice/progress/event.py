@@ -7,10 +7,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
-from ardchoice.ard.dsvi import Dsvi, DsviPaper
-from ardchoice.ard.fit import Solver
-from ardchoice.ard.trace import Step
-from ardchoice.selection.search import SearchStep
+from ardchoice.ard import Dsvi, DsviPaper, Solver, Step
+from ardchoice.selection import SearchStep
 
 Phase = Literal["read", "relevance", "search", "estimate", "evaluate", "report"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
@@ -52,7 +50,7 @@ Listener = Callable[[Event], None]
 
 
 @dataclass(frozen=True)
-class Telling:
+class PhaseProgress:
     """Makes events of one phase, works out time and pace, and passes them on.
 
     >>> tell = Telling("evaluate", listener)
@@ -82,11 +80,11 @@ class Telling:
         self.listener(Event(self.phase, done, of, text, values, seconds, left))
 
 
-def tell_relevance(listener: Listener | None, solver: Solver) -> Callable[[Step], None] | None:
+def relevance_callback(listener: Listener | None, solver: Solver) -> Callable[[Step], None] | None:
     """What `fit_ard(progress=...)` takes; only the published schedule has an end that is known."""
     if listener is None:
         return None
-    tell = Telling("relevance", listener)
+    tell = PhaseProgress("relevance", listener)
     unit, ends = {Dsvi: ("epoch", False), DsviPaper: ("step", True)}.get(
         type(solver), ("pass", False)
     )
@@ -106,11 +104,11 @@ def tell_relevance(listener: Listener | None, solver: Solver) -> Callable[[Step]
     return progress
 
 
-def tell_search(listener: Listener | None) -> Callable[[SearchStep], None] | None:
+def search_callback(listener: Listener | None) -> Callable[[SearchStep], None] | None:
     """What `select(progress=...)` takes; how many rounds there will be nobody knows."""
     if listener is None:
         return None
-    tell = Telling("search", listener)
+    tell = PhaseProgress("search", listener)
 
     def progress(step: SearchStep) -> None:
         tell(

@@ -1,15 +1,28 @@
 """What people read: the page of a study, its tables and figures, its summary."""
 
-from ardchoice.report.evaluate import evaluate
+from ardchoice.report.document import Cell, Figure, Mark, Table, show
 from ardchoice.report.figures import write_figures
-from ardchoice.report.page import write_report
+from ardchoice.report.page import environment, write_report
+from ardchoice.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
 from ardchoice.report.summary import summarise_record, summarise_study
-from ardchoice.report.tables import write_tables
+from ardchoice.report.tables import strip_control_characters, to_csv, write_tables
 
 __all__ = [
-    "evaluate",
+    "BLUE",
+    "Cell",
+    "Figure",
+    "GREEN",
+    "GREY",
+    "Mark",
+    "ORANGE",
+    "STYLE",
+    "Table",
+    "environment",
+    "show",
+    "strip_control_characters",
     "summarise_record",
     "summarise_study",
+    "to_csv",
     "write_figures",
     "write_report",
     "write_tables",

@@ -6,11 +6,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ardchoice.mnl import MnlResult
-from ardchoice.mnl.summary import infinity
+from ardchoice.estimation import Result, infinity
 from ardchoice.record import StudyRecord
 from ardchoice.report.document import Note
-from ardchoice.selection.signs import SignRules, WrongSign
+from ardchoice.selection import SignRules, WrongSign
 from ardchoice.text import number, percent
 
 TWINS = 0.95
@@ -82,7 +81,7 @@ def convergence(record: StudyRecord) -> list[Note]:
     return [relevance, _estimation(result)]
 
 
-def _estimation(result: MnlResult) -> Note:
+def _estimation(result: Result) -> Note:
     left = "nothing" if result.decrement < NOTHING else f"at most {number(result.decrement, 2)}"
     if not result.converged:
         text = (

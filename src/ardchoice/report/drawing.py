@@ -12,13 +12,12 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ardchoice.mnl.whatif import ALL
+from ardchoice._types import Floats
+from ardchoice.estimation import ALL
 from ardchoice.report.findings import CutOff, Findings
 from ardchoice.report.style import BLUE, COLOURS, GREY, INK, ORANGE, one_line
-from ardchoice.space.terms import EVERYWHERE
+from ardchoice.space import EVERYWHERE
 from ardchoice.text import brief
-
-Floats = npt.NDArray[np.float64]
 
 WIDE = 6.6
 """Inches."""

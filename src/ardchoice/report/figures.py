@@ -53,7 +53,7 @@ def write_figures(record: StudyRecord, folder: Path | str) -> list[Path]:
 
 def draw(name: str, found: Findings) -> Picture | None:
     """One figure; None where the study has nothing to show."""
-    from ardchoice.report import drawing  # matplotlib takes a while to come
+    from ardchoice.report import drawing
 
     with quiet():
         picture = drawing.FIGURES[name](found)

@@ -11,8 +11,8 @@ import pandas as pd
 
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.checks import SignCheck, sign_checks
+from ardchoice.report.post_estimation import Worth, demand, worth
 from ardchoice.report.utilities import Equation, equations
-from ardchoice.report.worth import Worth, demand, worth
 from ardchoice.selection import Evidence, FalseDiscovery, LambdaAbove
 
 Measure = Literal["margin", "lambda", "evidence", "p_adjusted"]

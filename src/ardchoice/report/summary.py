@@ -6,11 +6,10 @@ import textwrap
 from collections.abc import Sequence
 
 from ardchoice.ard import ArdFit
-from ardchoice.mnl import MnlResult
-from ardchoice.mnl.whatif import ALL
+from ardchoice.estimation import ALL, Result
 from ardchoice.record import Evaluation, StudyRecord
+from ardchoice.report.post_estimation import named, worth
 from ardchoice.report.style import one_line
-from ardchoice.report.worth import named, worth
 from ardchoice.space import Specification
 from ardchoice.text import WIDTH, number, p_value, percent, table
 
@@ -51,8 +50,8 @@ def summarise_record(record: StudyRecord) -> str:
 def summarise_study(
     specification: Specification,
     fit: ArdFit,
-    result: MnlResult,
-    selection_result: MnlResult | None,
+    result: Result,
+    selection_result: Result | None,
     rule: str,
     seconds: float,
     notes: tuple[str, ...] = (),
@@ -90,7 +89,7 @@ def summarise_study(
 
 
 def _head(
-    specification: Specification, fit: ArdFit, result: MnlResult, rule: str, seconds: float
+    specification: Specification, fit: ArdFit, result: Result, rule: str, seconds: float
 ) -> str:
     verdict = "" if fit.converged else "; RELEVANCE DID NOT CONVERGE"
     value = ""
@@ -104,7 +103,7 @@ def _head(
     )
 
 
-def _side_by_side(left: MnlResult, right: MnlResult) -> str:
+def _side_by_side(left: Result, right: Result) -> str:
     columns = ["estimate", "std_err", "p"]
     a, b = left.to_frame()[columns].to_numpy(float), right.to_frame()[columns].to_numpy(float)
     rows = []

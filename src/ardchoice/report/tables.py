@@ -51,7 +51,7 @@ def to_csv(table: Table) -> str:
     """A table with a line of names; missing values are empty."""
     buffer = io.StringIO()
     lines = csv.writer(buffer, lineterminator="\n")
-    lines.writerow([inert(name) for name in table.head])
+    lines.writerow([strip_control_characters(name) for name in table.head])
     lines.writerows([_plain(value) for value in row] for row in table.rows)
     return buffer.getvalue()
 
@@ -61,10 +61,10 @@ def _plain(value: Cell) -> str:
         return ""
     if isinstance(value, bool):
         return "yes" if value else "no"
-    return inert(value) if isinstance(value, str) else repr(value)
+    return strip_control_characters(value) if isinstance(value, str) else repr(value)
 
 
-def inert(text: str) -> str:
+def strip_control_characters(text: str) -> str:
     """Text that no spreadsheet takes for a formula: an apostrophe before it where one might."""
     text = visible(text)
     return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text

@@ -13,10 +13,10 @@ from itertools import pairwise, product
 
 import numpy as np
 
+from ardchoice._types import Floats
 from ardchoice.design import TermColumns
-from ardchoice.logit.block import Floats
-from ardchoice.mnl import MnlResult
-from ardchoice.space.transforms import BoxCox, Classes, Piecewise
+from ardchoice.estimation import Result
+from ardchoice.space import BoxCox, Classes, Piecewise
 from ardchoice.text import number
 
 MOST_CASES = 12
@@ -90,7 +90,7 @@ class Equation:
     groups: tuple[Group, ...]
 
 
-def equations(result: MnlResult) -> list[Equation]:
+def equations(result: Result) -> list[Equation]:
     """The utility functions of a model; alternatives with the same terms share one."""
     encoding, together = result.encoding, dict[tuple[int, ...], list[int]]()
     for j in range(len(encoding.alternatives)):

@@ -9,8 +9,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
-from ardchoice.data import ChoiceData, Numeric, read_wide
-from ardchoice.data.datasets import swissmetro
+from ardchoice.data import ChoiceData, Numeric, read_wide, swissmetro
 
 ALTERNATIVES = {"TRAIN": 1, "SM": 2, "CAR": 3}
 

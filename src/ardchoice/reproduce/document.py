@@ -8,8 +8,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from ardchoice.report.document import Cell, Figure, Mark, Table, show
-from ardchoice.report.page import environment
+from ardchoice.report import Cell, Figure, Mark, Table, environment, show
 
 __all__ = ["Cell", "Figure", "Mark", "Section", "Table", "show", "to_html", "to_markdown"]
 

@@ -12,7 +12,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
 from ardchoice.files import beside
-from ardchoice.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
+from ardchoice.report import BLUE, GREEN, GREY, ORANGE, STYLE
 
 Json = dict[str, Any]
 

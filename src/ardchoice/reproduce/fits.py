@@ -11,28 +11,28 @@ from collections.abc import Sequence
 from typing import Any, Literal
 
 import numpy as np
-import numpy.typing as npt
 
-from ardchoice.ard import ArdFit, Dsvi, Newton, Prior, fit_ard
-from ardchoice.ard.evidence import laplace_evidence
-from ardchoice.ard.fit import LINE, Solver
-from ardchoice.ard.predict import posterior_probabilities
-from ardchoice.data import ChoiceData
-from ardchoice.data.datasets import NOISE, swissmetro_choices, swissmetro_specification
+from ardchoice._types import Floats
+from ardchoice.ard import (
+    PAPER_LAMBDA_CUTOFF,
+    ArdFit,
+    Dsvi,
+    Newton,
+    Prior,
+    Solver,
+    fit_ard,
+    laplace_evidence,
+    posterior_probabilities,
+)
+from ardchoice.data import NOISE, ChoiceData, swissmetro_choices, swissmetro_specification
 from ardchoice.errors import ArdchoiceWarning
-from ardchoice.logit import one_thread
-from ardchoice.mnl import MnlResult, fit_mnl, simulate_choices
-from ardchoice.mnl.whatif import probabilities
+from ardchoice.estimation import Result, fit_mnl, probabilities, simulate_choices
+from ardchoice.numerics import single_blas_thread
 from ardchoice.reproduce.baselines import baseline_data, baseline_text
-from ardchoice.selection import Structure, select
-from ardchoice.selection.models import Models
-from ardchoice.selection.signs import SignRules
-from ardchoice.selection.structure import Sign
-from ardchoice.space import Term, parse_specification, swissmetro_space
-from ardchoice.space.published import Size
+from ardchoice.selection import RefitCache, Sign, SignRules, Structure, select
+from ardchoice.space import Size, Term, parse_specification, swissmetro_space
 from ardchoice.study import specify
 
-Floats = npt.NDArray[np.float64]
 Json = dict[str, Any]
 
 POINTS = 1000
@@ -148,8 +148,10 @@ def held_out(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArdchoiceWarning)
         chosen = select(fit_ard(rest, candidates)).terms
-    mean = posterior_probabilities(fit, left_out, above=LINE)
-    averaged = posterior_probabilities(fit, left_out, above=LINE, draws=DRAWS, seed=seed)
+    mean = posterior_probabilities(fit, left_out, above=PAPER_LAMBDA_CUTOFF)
+    averaged = posterior_probabilities(
+        fit, left_out, above=PAPER_LAMBDA_CUTOFF, draws=DRAWS, seed=seed
+    )
     return {
         "all": _score(left_out, _by_ridge(rest, left_out, candidates.terms)),
         "ard mean": _score(left_out, mean),
@@ -165,8 +167,8 @@ def _by_ridge(data: ChoiceData, other: ChoiceData, terms: Sequence[Term]) -> Flo
 
     With every column in, some cannot be told apart, and some estimates would be infinite.
     """
-    with one_thread():
-        models = Models.for_terms(data, terms)
+    with single_blas_thread():
+        models = RefitCache.for_terms(data, terms)
         fitted = models.refit(frozenset(range(len(terms))))
         return probabilities(models.raw(fitted.beta), models.encoding, other)
 
@@ -221,7 +223,7 @@ def specified_split(space: Size, structure: str, seed: int) -> Json:
     return _split_scores(study.result, left_out)
 
 
-def _split_scores(result: MnlResult, left_out: ChoiceData) -> Json:
+def _split_scores(result: Result, left_out: ChoiceData) -> Json:
     inside, outside = result.score(result.data), result.score(left_out)
     return {
         "train_loglik": inside.loglik,
@@ -233,7 +235,7 @@ def _split_scores(result: MnlResult, left_out: ChoiceData) -> Json:
     }
 
 
-def _statistics(result: MnlResult, data: ChoiceData) -> Json:
+def _statistics(result: Result, data: ChoiceData) -> Json:
     frame = result.to_frame("classical")
     clustered = result.to_frame("cluster")
     return {
@@ -257,13 +259,13 @@ def _statistics(result: MnlResult, data: ChoiceData) -> Json:
     }
 
 
-def wrong_signs(result: MnlResult, data: ChoiceData) -> int:
+def wrong_signs(result: Result, data: ChoiceData) -> int:
     """Segments in which utility rises with time or cost."""
     signs = SignRules(SIGNS, result.encoding, data)
     return signs.count(range(len(result.specification.terms)), result.coefficients)
 
 
-def _value_of_time(result: MnlResult) -> list[Json]:
+def _value_of_time(result: Result) -> list[Json]:
     """Francs an hour by alternative and segment; TT is in hours, CO in hundreds of francs."""
     frame = result.wtp("TT", "CO")
     return [

@@ -73,7 +73,7 @@ def code_stamp() -> str:
     return f"{version('ardchoice')}-{digest.hexdigest()[:12]}"
 
 
-class Kept:
+class CachedBlocks:
     """Results in a folder, one file each, written whole or not at all.
 
     Parameters
@@ -114,7 +114,7 @@ def perform(call: str, settings: Json) -> Json:
 
 def run_jobs(
     jobs: Iterable[Job],
-    kept: Kept,
+    kept: CachedBlocks,
     *,
     workers: int,
     progress: Callable[[JobsStep], None] | None = None,
@@ -144,7 +144,7 @@ def run_jobs(
 def _side_by_side(
     missing: Sequence[Job],
     results: dict[str, Json],
-    kept: Kept,
+    kept: CachedBlocks,
     workers: int,
     progress: Callable[[JobsStep], None] | None,
 ) -> None:

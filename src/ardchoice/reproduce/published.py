@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 from typing import Any
 
-from ardchoice.data.datasets import swissmetro_specification
+from ardchoice.data import swissmetro_specification
 from ardchoice.space import parse_specification
 
 MEDIUM = ("S1", "S2", "S3", "S4", "S5", "S6")

@@ -16,7 +16,7 @@ from ardchoice.files import write
 from ardchoice.reproduce.document import Section, to_html, to_markdown
 from ardchoice.reproduce.figures import draw_figure
 from ardchoice.reproduce.items import ITEMS
-from ardchoice.reproduce.jobs import JobsStep, Kept, code_stamp, run_jobs
+from ardchoice.reproduce.jobs import CachedBlocks, JobsStep, code_stamp, run_jobs
 from ardchoice.reproduce.plan import FULL, QUICK, Results
 from ardchoice.reproduce.published import published
 
@@ -63,7 +63,7 @@ def reproduce(
         raise ArdchoiceError(f"There is no item {unknown[0]!r}. {hint}")
     _refuse_other_plan(folder, quick)
     started = time.monotonic()
-    kept = Kept(folder / "work", code_stamp())
+    kept = CachedBlocks(folder / "work", code_stamp())
     jobs = {name: item.jobs(plan) for name, item in ITEMS.items()}
     wanted = [job for name, some in jobs.items() if not only or name in only for job in some]
     done = run_jobs(wanted, kept, workers=workers or os.cpu_count() or 1, progress=progress)

@@ -25,7 +25,7 @@ from ardchoice.files import cannot_write, sweep, write
 from ardchoice.saved.arrays import read_arrays, write_arrays
 from ardchoice.saved.pieces import piece, whole
 from ardchoice.saved.plain import plain, to_json
-from ardchoice.saved.shelf import Shelf
+from ardchoice.saved.shelf import Archive
 from ardchoice.text import shorten
 
 FINGERPRINT = "fingerprint.json"
@@ -42,7 +42,7 @@ T = TypeVar("T")
 
 
 class Checkpoint:
-    """The stages of one run; a `Keep`.
+    """The stages of one run; a `Checkpointer`.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ class Checkpoint:
     """
 
     def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
-        self.folder, self.spared = folder, 0.0
+        self.folder, self.seconds_saved = folder, 0.0
         must_fit(folder, fingerprint)
         if not (folder / FINGERPRINT).exists():
             clear(folder)
@@ -72,7 +72,7 @@ class Checkpoint:
         found = self.get(name, *around)
         if found is not None:
             value, seconds = found
-            self.spared += seconds
+            self.seconds_saved += seconds
             return value  # type: ignore[no-any-return]
         started = time.perf_counter()
         made = make()
@@ -81,7 +81,7 @@ class Checkpoint:
 
     def put(self, name: str, value: object, *around: object, seconds: float = 0.0) -> None:
         """Lay down a stage: nouns, arrays, tables, texts, numbers, and tuples and lists of them."""
-        shelf = Shelf(known=around)
+        shelf = Archive(known=around)
         content = {"seconds": seconds, "value": piece(value, shelf)}
         text = json.dumps(plain(content)).encode()
         arrays = {_CONTENT: np.frombuffer(text, dtype=np.uint8), **shelf.arrays}
@@ -102,7 +102,7 @@ class Checkpoint:
         try:
             arrays = read_arrays(io.BytesIO(raw))
             content = json.loads(arrays.pop(_CONTENT).tobytes())
-            value = whole(content["value"], Shelf(known=around, arrays=arrays))
+            value = whole(content["value"], Archive(known=around, arrays=arrays))
             return value, float(content["seconds"])
         except (ValueError, KeyError, TypeError, IndexError, ValidationError, ArdchoiceError):
             return None

@@ -5,16 +5,24 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Annotated, Any
 
-from ardchoice.data import Attribute, Categorical, ChoiceData, Covariate, Cut, Numeric
-from ardchoice.data.recode import Recoding, Role
-from ardchoice.data.source import Layout, Source
-from ardchoice.data.tables import TextFormat
+from ardchoice.data import (
+    Attribute,
+    Categorical,
+    ChoiceData,
+    Covariate,
+    Cut,
+    Layout,
+    Numeric,
+    Recoding,
+    Role,
+    Source,
+    TextFormat,
+)
 from ardchoice.errors import Problem
 from ardchoice.saved.plain import Saved, one_of
-from ardchoice.saved.shelf import Key, SavedValues, Shelf
-from ardchoice.settings.values import transform_text
-from ardchoice.space import Rival, SearchSpace, Specification
-from ardchoice.space.search import Told, parse_transform
+from ardchoice.saved.shelf import Archive, Key, SavedValues
+from ardchoice.settings import transform_text
+from ardchoice.space import Rival, SearchSpace, SpaceOptions, Specification, parse_transform
 
 SavedRole = Annotated[Any, one_of(Numeric, Categorical, Cut)]
 
@@ -61,7 +69,7 @@ class SavedVariable(Saved):
     recoding: Recoding | None
 
     @classmethod
-    def of(cls, prefix: str, variable: Attribute | Covariate, shelf: Shelf) -> SavedVariable:
+    def of(cls, prefix: str, variable: Attribute | Covariate, shelf: Archive) -> SavedVariable:
         """To be written."""
         return cls(
             name=variable.name,
@@ -72,7 +80,7 @@ class SavedVariable(Saved):
             recoding=variable.recoding,
         )
 
-    def attribute(self, shelf: Shelf) -> Attribute:
+    def attribute(self, shelf: Archive) -> Attribute:
         """As it was."""
         return Attribute(
             self.name,
@@ -83,7 +91,7 @@ class SavedVariable(Saved):
             self.recoding,
         )
 
-    def covariate(self, shelf: Shelf) -> Covariate:
+    def covariate(self, shelf: Archive) -> Covariate:
         """As it was."""
         return Covariate(
             self.name, shelf.array(self.values), self.levels, self.reference, self.recoding
@@ -105,7 +113,7 @@ class SavedChoices(Saved):
     source: SavedSource | None
 
     @classmethod
-    def of(cls, data: ChoiceData, shelf: Shelf) -> SavedChoices:
+    def of(cls, data: ChoiceData, shelf: Archive) -> SavedChoices:
         """To be written."""
 
         def put(name: str, array: Any) -> Key | None:
@@ -131,7 +139,7 @@ class SavedChoices(Saved):
             source=None if data.source is None else SavedSource.of(data.source),
         )
 
-    def restore(self, shelf: Shelf) -> ChoiceData:
+    def restore(self, shelf: Archive) -> ChoiceData:
         """As it was."""
         return ChoiceData(
             alternatives=self.alternatives,
@@ -151,7 +159,7 @@ Forms = tuple[str, ...]
 
 
 class SavedTold(Saved):
-    """`Told`; transforms and terms as text."""
+    """`SpaceOptions`; transforms and terms as text."""
 
     transforms: Forms | dict[str, Forms]
     by: tuple[str, ...]
@@ -167,7 +175,7 @@ class SavedTold(Saved):
     force: tuple[str, ...]
 
     @classmethod
-    def of(cls, told: Told, shelf: Shelf) -> SavedTold:
+    def of(cls, told: SpaceOptions, shelf: Archive) -> SavedTold:
         """To be written."""
         words = {name: getattr(told, name) for name in cls.model_fields}
         forms = told.transforms
@@ -178,7 +186,7 @@ class SavedTold(Saved):
         )
         return cls(**words | {"add": shelf.texts(told.add), "force": shelf.texts(told.force)})
 
-    def restore(self, shelf: Shelf) -> Told:
+    def restore(self, shelf: Archive) -> SpaceOptions:
         """As it was."""
         words = {name: getattr(self, name) for name in type(self).model_fields}
         forms = self.transforms
@@ -187,7 +195,9 @@ class SavedTold(Saved):
             if isinstance(forms, dict)
             else tuple(map(parse_transform, forms))
         )
-        return Told(**words | {"add": shelf.terms(self.add), "force": shelf.terms(self.force)})
+        return SpaceOptions(
+            **words | {"add": shelf.terms(self.add), "force": shelf.terms(self.force)}
+        )
 
 
 class SavedSpace(Saved):
@@ -202,7 +212,7 @@ class SavedSpace(Saved):
     told: SavedTold
 
     @classmethod
-    def of(cls, space: SearchSpace, shelf: Shelf) -> SavedSpace:
+    def of(cls, space: SearchSpace, shelf: Archive) -> SavedSpace:
         """To be written."""
         return cls(
             base=space.base,
@@ -214,7 +224,7 @@ class SavedSpace(Saved):
             told=SavedTold.of(space.told, shelf),
         )
 
-    def restore(self, shelf: Shelf) -> SearchSpace:
+    def restore(self, shelf: Archive) -> SearchSpace:
         """As it was."""
         return SearchSpace.of_parts(
             base=self.base,
@@ -235,11 +245,11 @@ class SavedRival(Saved):
     cost: float
 
     @classmethod
-    def of(cls, rival: Rival, shelf: Shelf) -> SavedRival:
+    def of(cls, rival: Rival, shelf: Archive) -> SavedRival:
         """To be written."""
         return cls(out=shelf.texts(rival.out), into=shelf.texts(rival.into), cost=rival.cost)
 
-    def restore(self, shelf: Shelf) -> Rival:
+    def restore(self, shelf: Archive) -> Rival:
         """As it was."""
         return Rival(shelf.terms(self.out), shelf.terms(self.into), self.cost)
 
@@ -257,7 +267,7 @@ class SavedSpecification(Saved):
     margins: dict[str, float]
 
     @classmethod
-    def of(cls, specification: Specification, shelf: Shelf) -> SavedSpecification:
+    def of(cls, specification: Specification, shelf: Archive) -> SavedSpecification:
         """To be written."""
         s = specification
         return cls(
@@ -271,7 +281,7 @@ class SavedSpecification(Saved):
             margins={shelf.text(term): float(margin) for term, margin in s.margins.items()},
         )
 
-    def restore(self, shelf: Shelf) -> Specification:
+    def restore(self, shelf: Archive) -> Specification:
         """As it was."""
         return Specification(
             terms=shelf.terms(self.terms),

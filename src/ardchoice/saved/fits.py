@@ -6,19 +6,23 @@ from typing import Annotated, Any
 
 import numpy as np
 
-from ardchoice.ard import ArdFit, Dsvi, Newton, Prior
-from ardchoice.ard.dsvi import DsviPaper
-from ardchoice.ard.memory import Memory
-from ardchoice.ard.quadratic import Quadratic
-from ardchoice.ard.standard import Spread, Standard
-from ardchoice.ard.trace import Step
-from ardchoice.design import Encoding
-from ardchoice.design.design import Rows
-from ardchoice.design.encoding import Levels, TermColumns
-from ardchoice.mnl import MnlResult
+from ardchoice.ard import (
+    ArdFit,
+    ColumnMoments,
+    Dsvi,
+    DsviPaper,
+    Newton,
+    OnlineState,
+    Prior,
+    Quadratic,
+    Standardization,
+    Step,
+)
+from ardchoice.design import Encoding, Levels, Rows, TermColumns
+from ardchoice.estimation import Result
 from ardchoice.saved.choices import SavedChoices, SavedSpace, SavedSpecification
 from ardchoice.saved.plain import Saved, one_of
-from ardchoice.saved.shelf import Key, Shelf
+from ardchoice.saved.shelf import Archive, Key
 
 SavedSolver = Annotated[Any, one_of(Newton, Dsvi, DsviPaper)]
 
@@ -43,7 +47,7 @@ class SavedEncoding(Saved):
     terms: tuple[SavedColumns, ...]
 
     @classmethod
-    def of(cls, encoding: Encoding, shelf: Shelf) -> SavedEncoding:
+    def of(cls, encoding: Encoding, shelf: Archive) -> SavedEncoding:
         """To be written."""
         terms = [
             SavedColumns(
@@ -60,7 +64,7 @@ class SavedEncoding(Saved):
         ]
         return cls(alternatives=encoding.alternatives, terms=tuple(terms))
 
-    def restore(self, shelf: Shelf) -> Encoding:
+    def restore(self, shelf: Archive) -> Encoding:
         """As it was."""
         terms = [
             TermColumns(
@@ -86,7 +90,7 @@ class SavedQuadratic(Saved):
     curvature: Key
 
     @classmethod
-    def of(cls, name: str, quadratic: Quadratic, shelf: Shelf) -> SavedQuadratic:
+    def of(cls, name: str, quadratic: Quadratic, shelf: Archive) -> SavedQuadratic:
         """To be written."""
         return cls(
             constant=quadratic.constant,
@@ -94,13 +98,13 @@ class SavedQuadratic(Saved):
             curvature=shelf.put(f"{name}/curvature", quadratic.curvature),
         )
 
-    def restore(self, shelf: Shelf) -> Quadratic:
+    def restore(self, shelf: Archive) -> Quadratic:
         """As it was."""
         return Quadratic(self.constant, shelf.array(self.b), shelf.array(self.curvature))
 
 
 class SavedSpread(Saved):
-    """`Spread`."""
+    """`ColumnMoments`."""
 
     count: Key
     mean: Key
@@ -108,7 +112,7 @@ class SavedSpread(Saved):
     over: Rows
 
     @classmethod
-    def of(cls, spread: Spread, shelf: Shelf) -> SavedSpread:
+    def of(cls, spread: ColumnMoments, shelf: Archive) -> SavedSpread:
         """To be written."""
         return cls(
             count=shelf.put("relevance/spread/count", spread.count),
@@ -117,9 +121,9 @@ class SavedSpread(Saved):
             over=spread.over,
         )
 
-    def restore(self, shelf: Shelf) -> Spread:
+    def restore(self, shelf: Archive) -> ColumnMoments:
         """As it was."""
-        return Spread(
+        return ColumnMoments(
             shelf.array(self.count), shelf.array(self.mean), shelf.array(self.sd), self.over
         )
 
@@ -135,7 +139,7 @@ class SavedTrace(Saved):
     lam: Key
 
     @classmethod
-    def of(cls, steps: tuple[Step, ...], shelf: Shelf) -> SavedTrace:
+    def of(cls, steps: tuple[Step, ...], shelf: Archive) -> SavedTrace:
         """To be written."""
 
         def put(name: str, values: list[Any], kind: type) -> Key:
@@ -150,7 +154,7 @@ class SavedTrace(Saved):
             lam=put("lambda", [s.lam for s in steps], float),
         )
 
-    def restore(self, shelf: Shelf) -> tuple[Step, ...]:
+    def restore(self, shelf: Archive) -> tuple[Step, ...]:
         """As they were."""
         keys = (self.iteration, self.of_most, self.objective, self.active, self.seconds)
         columns: list[list[Any]] = [shelf.array(key).tolist() for key in keys]
@@ -159,7 +163,7 @@ class SavedTrace(Saved):
 
 
 class SavedMemory(Saved):
-    """`Memory`."""
+    """`OnlineState`."""
 
     terms: tuple[str, ...]
     encoding: SavedEncoding
@@ -172,7 +176,7 @@ class SavedMemory(Saved):
     rows: tuple[int | SavedChoices, ...]
 
     @classmethod
-    def of(cls, memory: Memory, shelf: Shelf) -> SavedMemory:
+    def of(cls, memory: OnlineState, shelf: Archive) -> SavedMemory:
         """To be written."""
         return cls(
             terms=shelf.texts(memory.terms),
@@ -186,13 +190,13 @@ class SavedMemory(Saved):
             rows=tuple(shelf.share(data, SavedChoices.of) for data in memory.rows),
         )
 
-    def restore(self, shelf: Shelf) -> Memory:
+    def restore(self, shelf: Archive) -> OnlineState:
         """As it was."""
-        return Memory(
+        return OnlineState(
             terms=shelf.terms(self.terms),
             encoding=self.encoding.restore(shelf),
             spread=self.spread.restore(shelf),
-            standard=Standard(shelf.array(self.centre), shelf.array(self.scale)),
+            standard=Standardization(shelf.array(self.centre), shelf.array(self.scale)),
             mean=shelf.array(self.mean),
             quadratic=self.quadratic.restore(shelf),
             base=self.base.restore(shelf),
@@ -228,7 +232,7 @@ class SavedFit(Saved):
     earlier: SavedMemory | None
 
     @classmethod
-    def of(cls, fit: ArdFit, shelf: Shelf) -> SavedFit:
+    def of(cls, fit: ArdFit, shelf: Archive) -> SavedFit:
         """To be written."""
         return cls(
             data=shelf.share(fit.data, SavedChoices.of),
@@ -252,11 +256,11 @@ class SavedFit(Saved):
             seconds=fit.seconds,
             version=fit.version,
             n_situations=fit.n_situations,
-            recalled=int(fit.recalled),
+            recalled=int(fit.revisited),
             earlier=None if fit.earlier is None else SavedMemory.of(fit.earlier, shelf),
         )
 
-    def restore(self, shelf: Shelf) -> ArdFit:
+    def restore(self, shelf: Archive) -> ArdFit:
         """As it was."""
         return ArdFit(
             data=shelf.take(self.data),
@@ -280,13 +284,13 @@ class SavedFit(Saved):
             seconds=self.seconds,
             version=self.version,
             n_situations=self.n_situations,
-            recalled=self.recalled,
+            revisited=self.recalled,
             earlier=None if self.earlier is None else self.earlier.restore(shelf),
         )
 
 
 class SavedResult(Saved):
-    """`MnlResult`."""
+    """`Result`."""
 
     data: int | SavedChoices
     specification: int | SavedSpecification
@@ -302,7 +306,7 @@ class SavedResult(Saved):
     decrement: float
 
     @classmethod
-    def of(cls, result: MnlResult, shelf: Shelf) -> SavedResult:
+    def of(cls, result: Result, shelf: Archive) -> SavedResult:
         """To be written."""
         return cls(
             data=shelf.share(result.data, SavedChoices.of),
@@ -322,9 +326,9 @@ class SavedResult(Saved):
             decrement=result.decrement,
         )
 
-    def restore(self, shelf: Shelf) -> MnlResult:
+    def restore(self, shelf: Archive) -> Result:
         """As it was."""
-        return MnlResult(
+        return Result(
             data=shelf.take(self.data),
             specification=shelf.take(self.specification),
             encoding=self.encoding.restore(shelf),

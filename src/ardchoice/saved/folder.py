@@ -25,9 +25,9 @@ from ardchoice.files import beside, checksum, sweep, write
 from ardchoice.record import StudyRecord
 from ardchoice.saved.arrays import digest_of, read_arrays, write_arrays
 from ardchoice.saved.plain import to_json
-from ardchoice.saved.shelf import Shelf
+from ardchoice.saved.shelf import Archive
 from ardchoice.saved.study import SavedRecord
-from ardchoice.settings.told import settings_if_any
+from ardchoice.settings import settings_if_any
 
 FORMAT = "ardchoice study"
 SCHEMA = 1
@@ -60,7 +60,7 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
     Path
         The folder.
     """
-    folder, shelf = Path(folder), Shelf()
+    folder, shelf = Path(folder), Archive()
     if folder.exists() and not folder.is_dir():
         raise ArdchoiceError(f"A study is saved to a folder, and '{folder}' is a file.")
     study = SavedRecord.of(record, shelf)
@@ -98,7 +98,7 @@ def load_record(folder: str | Path) -> StudyRecord:
     """
     place = _Place.of(Path(folder))
     content = place.content()
-    shelf = Shelf(arrays=place.arrays(content))
+    shelf = Archive(arrays=place.arrays(content))
     try:
         return SavedRecord.model_validate(content["study"]).restore(shelf)
     except ValidationError as error:

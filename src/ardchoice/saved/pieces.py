@@ -12,26 +12,25 @@ import numpy as np
 import pandas as pd
 
 from ardchoice.ard import ArdFit
-from ardchoice.mnl import MnlResult
-from ardchoice.record import Evaluation
+from ardchoice.estimation import Result
+from ardchoice.record import Evaluation, Path
 from ardchoice.saved.choices import SavedSpecification
 from ardchoice.saved.fits import SavedFit, SavedResult
-from ardchoice.saved.shelf import Shelf
+from ardchoice.saved.shelf import Archive
 from ardchoice.saved.study import SavedEvaluation, SavedFrame, SavedPath
-from ardchoice.selection import Path
 from ardchoice.space import Specification
 
 _NOUNS: dict[type, Any] = {
     ArdFit: SavedFit,
     Specification: SavedSpecification,
-    MnlResult: SavedResult,
+    Result: SavedResult,
     Path: SavedPath,
     Evaluation: SavedEvaluation,
 }
 _SCHEMAS = {noun.__name__: schema for noun, schema in _NOUNS.items()}
 
 
-def piece(value: object, shelf: Shelf) -> Any:
+def piece(value: object, shelf: Archive) -> Any:
     """To be written."""
     if isinstance(value, np.generic):
         value = value.item()
@@ -53,7 +52,7 @@ def piece(value: object, shelf: Shelf) -> Any:
     return {type(value).__name__: schema.of(value, shelf)}
 
 
-def whole(value: Any, shelf: Shelf) -> Any:
+def whole(value: Any, shelf: Archive) -> Any:
     """As it was."""
     if isinstance(value, list):
         return [whole(v, shelf) for v in value]

@@ -14,7 +14,7 @@ import numpy.typing as npt
 import pandas as pd
 from pydantic import BaseModel, BeforeValidator, ConfigDict, TypeAdapter
 
-from ardchoice.data.recode import label
+from ardchoice.data import label
 
 KIND = "kind"
 """The key that says which of several nouns a mapping is."""

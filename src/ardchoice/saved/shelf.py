@@ -1,4 +1,4 @@
-"""`Shelf`: what nouns share while they are written or read: arrays, terms, one another."""
+"""`Archive`: what nouns share while they are written or read: arrays, terms, one another."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ Key = str
 class Restorable(Protocol[Noun]):
     """A saved noun that can be made whole again."""
 
-    def restore(self, shelf: Shelf) -> Noun:
+    def restore(self, shelf: Archive) -> Noun:
         """The noun."""
 
 
-class Shelf:
+class Archive:
     """Arrays by name, terms by text, and nouns that several others point to, by number.
 
     Writing and reading go through nouns in the same order, so that numbers mean the same.
@@ -60,7 +60,7 @@ class Shelf:
         self.arrays[key] = np.asarray(array)
         return key
 
-    def share(self, noun: object, save: Callable[[Any, Shelf], Schema]) -> int | Schema:
+    def share(self, noun: object, save: Callable[[Any, Archive], Schema]) -> int | Schema:
         """The number of a noun that is known, or else the noun itself, known from now on."""
         for number, one in enumerate(self.known):
             if one is noun:
@@ -127,12 +127,12 @@ class SavedValues(Saved):
     values: list[Any] | None = None
 
     @classmethod
-    def of(cls, name: str, values: npt.NDArray[Any], shelf: Shelf) -> SavedValues:
+    def of(cls, name: str, values: npt.NDArray[Any], shelf: Archive) -> SavedValues:
         """Of any array; shape (n,)."""
         if values.dtype.kind in PLAIN_KINDS:
             return cls(array=shelf.put(name, values))
         return cls(values=plain_objects(values))
 
-    def restore(self, shelf: Shelf) -> npt.NDArray[Any]:
+    def restore(self, shelf: Archive) -> npt.NDArray[Any]:
         """The array."""
         return shelf.array(self.array) if self.array is not None else objects(self.values or [])

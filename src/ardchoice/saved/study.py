@@ -9,21 +9,12 @@ import numpy as np
 import pandas as pd
 from pydantic import AfterValidator
 
-from ardchoice.record import Evaluation, StudyRecord
+from ardchoice.record import Evaluation, Path, StudyRecord
 from ardchoice.saved.choices import SavedChoices, SavedSpace, SavedSpecification
 from ardchoice.saved.fits import SavedFit, SavedResult
 from ardchoice.saved.plain import Saved, one_of
-from ardchoice.saved.shelf import SavedValues, Shelf
-from ardchoice.selection import (
-    Bic,
-    Ebic,
-    Evidence,
-    FalseDiscovery,
-    HeldOut,
-    LambdaAbove,
-    Path,
-    Structure,
-)
+from ardchoice.saved.shelf import Archive, SavedValues
+from ardchoice.selection import Bic, Ebic, Evidence, FalseDiscovery, HeldOut, LambdaAbove, Structure
 
 SavedRule = Annotated[Any, one_of(Bic, Ebic, Evidence, FalseDiscovery, HeldOut, LambdaAbove)]
 
@@ -55,7 +46,7 @@ class SavedFrame(Saved):
     columns: tuple[SavedValues, ...]
 
     @classmethod
-    def of(cls, name: str, frame: pd.DataFrame, shelf: Shelf) -> SavedFrame:
+    def of(cls, name: str, frame: pd.DataFrame, shelf: Archive) -> SavedFrame:
         """To be written."""
         counted = frame.index.equals(pd.RangeIndex(len(frame)))
         named = frame.index.name
@@ -69,7 +60,7 @@ class SavedFrame(Saved):
             ),
         )
 
-    def restore(self, shelf: Shelf) -> pd.DataFrame:
+    def restore(self, shelf: Archive) -> pd.DataFrame:
         """As it was, texts as pandas takes them."""
         columns = {i: _column(column, shelf) for i, column in enumerate(self.columns)}
         frame = pd.DataFrame(columns)
@@ -84,7 +75,7 @@ def _array(column: pd.Series[Any] | pd.Index[Any]) -> Any:
     return column.to_numpy() if isinstance(column.dtype, np.dtype) else column.to_numpy(object)
 
 
-def _column(column: SavedValues, shelf: Shelf) -> Any:
+def _column(column: SavedValues, shelf: Archive) -> Any:
     values = column.restore(shelf)
     return values if values.dtype != object else values.tolist()
 
@@ -96,13 +87,13 @@ class SavedPath(Saved):
     criterion: str
 
     @classmethod
-    def of(cls, path: Path, shelf: Shelf) -> SavedPath:
+    def of(cls, path: Path, shelf: Archive) -> SavedPath:
         """To be written."""
         return cls(
             frame=SavedFrame.of("evaluation/path", path.frame, shelf), criterion=path.criterion
         )
 
-    def restore(self, shelf: Shelf) -> Path:
+    def restore(self, shelf: Archive) -> Path:
         """As it was."""
         return Path(self.frame.restore(shelf), self.criterion)
 
@@ -118,7 +109,7 @@ class SavedEvaluation(Saved):
     searched: bool
 
     @classmethod
-    def of(cls, evaluation: Evaluation, shelf: Shelf) -> SavedEvaluation:
+    def of(cls, evaluation: Evaluation, shelf: Archive) -> SavedEvaluation:
         """To be written."""
 
         def frame(name: str, given: pd.DataFrame | None) -> SavedFrame | None:
@@ -134,7 +125,7 @@ class SavedEvaluation(Saved):
             searched=evaluation.searched,
         )
 
-    def restore(self, shelf: Shelf) -> Evaluation:
+    def restore(self, shelf: Archive) -> Evaluation:
         """As it was."""
 
         def frame(saved: SavedFrame | None) -> pd.DataFrame | None:
@@ -170,7 +161,7 @@ class SavedRecord(Saved):
     version: str
 
     @classmethod
-    def of(cls, record: StudyRecord, shelf: Shelf) -> SavedRecord:
+    def of(cls, record: StudyRecord, shelf: Archive) -> SavedRecord:
         """To be written."""
         other, evaluation = record.selection_result, record.evaluation
         return cls(
@@ -190,7 +181,7 @@ class SavedRecord(Saved):
             version=record.version,
         )
 
-    def restore(self, shelf: Shelf) -> StudyRecord:
+    def restore(self, shelf: Archive) -> StudyRecord:
         """As it was."""
         other, evaluation = self.selection_result, self.evaluation
         return StudyRecord(

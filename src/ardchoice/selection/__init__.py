@@ -1,23 +1,42 @@
 """The specification: structure, rules, and a search over valid sets of terms."""
 
-from ardchoice.selection.heldout import held_out
-from ardchoice.selection.path import Path, selection_path
-from ardchoice.selection.rules import Bic, Ebic, Evidence, FalseDiscovery, HeldOut, LambdaAbove
+from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.constraints import Constraints, TermSet
+from ardchoice.selection.refits import RefitCache
+from ardchoice.selection.rules import (
+    Bic,
+    Ebic,
+    Evidence,
+    FalseDiscovery,
+    HeldOut,
+    LambdaAbove,
+    Rule,
+    must_be_rule,
+)
+from ardchoice.selection.search import SearchStep
 from ardchoice.selection.select import select
-from ardchoice.selection.stability import stability
-from ardchoice.selection.structure import Structure
+from ardchoice.selection.signs import SignRules, WrongSign, check_signs
+from ardchoice.selection.structure import Sign, Structure, listed
 
 __all__ = [
     "Bic",
+    "Constraints",
     "Ebic",
     "Evidence",
     "FalseDiscovery",
     "HeldOut",
     "LambdaAbove",
-    "Path",
+    "RefitCache",
+    "Rule",
+    "SearchStep",
+    "Sign",
+    "SignRules",
     "Structure",
-    "held_out",
+    "TermSet",
+    "WrongSign",
+    "check_signs",
+    "compile_structure",
+    "listed",
+    "must_be_rule",
     "select",
-    "selection_path",
-    "stability",
 ]

@@ -12,8 +12,7 @@ import numpy.typing as npt
 from ardchoice.errors import ArdchoiceWarning, SpecificationError, did_you_mean
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.structure import Structure, listed
-from ardchoice.space import Linear, SearchSpace, Term, Transform
-from ardchoice.space.search import matches
+from ardchoice.space import Linear, SearchSpace, Term, Transform, matches
 
 
 def compile_structure(structure: Structure | None, space: SearchSpace) -> Constraints:

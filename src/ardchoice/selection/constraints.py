@@ -13,10 +13,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import sparse
 
+from ardchoice._types import Bools
 from ardchoice.space import Term, Transform
 
-Chosen = frozenset[int]
-Bools = npt.NDArray[np.bool_]
+TermSet = frozenset[int]
 
 
 def bits(terms: Iterable[int]) -> int:
@@ -76,11 +76,11 @@ class Constraints:
 
     terms: tuple[Term, ...]
     columns: npt.NDArray[np.intp]
-    forced: Chosen
+    forced: TermSet
     impossible: Mapping[int, str]
     needs: tuple[tuple[tuple[int, ...], ...], ...]
     conflicts: tuple[Mapping[int, str], ...]
-    partners: tuple[Chosen, ...]
+    partners: tuple[TermSet, ...]
     costs: npt.NDArray[np.float64]
     max_terms: int | None = None
     max_coefficients: int | None = None
@@ -115,7 +115,7 @@ class Constraints:
             out.append(f"{count} coefficients are more than max_coefficients={most}")
         return out
 
-    def is_valid(self, chosen: Chosen) -> bool:
+    def is_valid(self, chosen: TermSet) -> bool:
         """Whether a set of terms obeys every rule."""
         rules, inside = self._rules, bits(chosen)
         if rules.forced & ~inside or rules.impossible & inside:
@@ -125,7 +125,7 @@ class Constraints:
                 return False
         return self.within_limits(chosen)
 
-    def valid_among(self, sets: Iterable[Chosen], chosen: Chosen) -> list[Chosen]:
+    def valid_among(self, sets: Iterable[TermSet], chosen: TermSet) -> list[TermSet]:
         """Those of some sets that obey every rule, each once, but for the valid one they are near.
 
         Only what a set has more or less than that one is looked at.
@@ -161,7 +161,7 @@ class Constraints:
         """What a set of terms adds to a criterion besides its coefficients."""
         return sum(map(self._prices.__getitem__, chosen), 0.0)
 
-    def within_limits(self, chosen: Chosen) -> bool:
+    def within_limits(self, chosen: TermSet) -> bool:
         """Whether it is small enough."""
         return (self.max_terms is None or len(chosen) <= self.max_terms) and (
             self.max_coefficients is None or self.count(chosen) <= self.max_coefficients
@@ -169,7 +169,7 @@ class Constraints:
 
     # -- One term in, one term out --------------------------------------------------------------
 
-    def addable(self, chosen: Chosen) -> Bools:
+    def addable(self, chosen: TermSet) -> Bools:
         """Which terms can come in just like that; shape (T,)."""
         mask = self._possible.copy()
         mask[list(chosen)] = False
@@ -188,7 +188,7 @@ class Constraints:
             mask &= self.columns <= self.max_coefficients - self.count(chosen)
         return mask
 
-    def without(self, chosen: Chosen, out: Iterable[int]) -> Chosen | None:
+    def without(self, chosen: TermSet, out: Iterable[int]) -> TermSet | None:
         """A valid set without some terms and what cannot stand alone then; None if never."""
         rules, fallen, left = self._rules, list(out), chosen
         while fallen:
@@ -201,7 +201,7 @@ class Constraints:
             fallen = [t for t in left if shaken >> t & 1 and not rules.stands(t, inside)]
         return left if self.forced <= left else None
 
-    def needed(self, chosen: Chosen, t: int) -> Chosen | None:
+    def needed(self, chosen: TermSet, t: int) -> TermSet | None:
         """What must come in for a term to be in, itself included; None if it never can."""
         new: set[int] = set()
         waiting = [t]
@@ -223,7 +223,7 @@ class Constraints:
 
     # -- Sets of terms --------------------------------------------------------------------------
 
-    def completions(self, chosen: Chosen, t: int) -> list[Chosen]:
+    def completions(self, chosen: TermSet, t: int) -> list[TermSet]:
         """Valid sets with a term that cannot come in just like that.
 
         What it needs comes in with it. What it excludes leaves, or takes on the new form.
@@ -242,7 +242,7 @@ class Constraints:
             out.append(chosen.difference(rivals) | new | {u for u in twins if u is not None})
         return self.valid_among(out, chosen)
 
-    def reshaped(self, chosen: Chosen) -> list[Chosen]:
+    def reshaped(self, chosen: TermSet) -> list[TermSet]:
         """Valid sets in which an attribute takes another form, with all its interactions."""
         families: dict[object, list[int]] = {}
         for t in chosen:
@@ -259,7 +259,7 @@ class Constraints:
                 out.append(new)
         return self.valid_among(out, chosen)
 
-    def reformed(self, chosen: Chosen, terms: Iterable[int]) -> list[Chosen]:
+    def reformed(self, chosen: TermSet, terms: Iterable[int]) -> list[TermSet]:
         """Valid sets in which one of some terms takes another form."""
         out = []
         for t in terms:
@@ -267,7 +267,7 @@ class Constraints:
             out += [chosen - {t} | {u} for u in twins if u is not None and u not in chosen]
         return self.valid_among(out, chosen)
 
-    def regrouped(self, chosen: Chosen) -> list[Chosen]:
+    def regrouped(self, chosen: TermSet) -> list[TermSet]:
         """Valid sets in which a shared coefficient is split by alternative, or joined again."""
         out = []
         for members in self._by_content.values():
@@ -279,7 +279,7 @@ class Constraints:
             out += [rest | {t} for t in shared if t not in chosen] + [rest | single]
         return self.valid_among(out, chosen)
 
-    def bundled(self, chosen: Chosen) -> list[Chosen]:
+    def bundled(self, chosen: TermSet) -> list[TermSet]:
         """Valid sets with a covariate interacted in several places at once, or in none of them.
 
         What a covariate does often shows only when it may act on several alternatives, or on
@@ -304,16 +304,16 @@ class Constraints:
                 out += [] if left is None else [left]
         return self.valid_among(out, chosen)
 
-    def least(self) -> Chosen:
+    def least(self) -> TermSet:
         """The forced terms and what they need: a smallest valid set, if there is any."""
         return self._least
 
     @cached_property
-    def _least(self) -> Chosen:
+    def _least(self) -> TermSet:
         found = self._completed(self.forced)
         return self.forced if found is None else found
 
-    def _completed(self, chosen: Chosen) -> Chosen | None:
+    def _completed(self, chosen: TermSet) -> TermSet | None:
         """A set with what its terms need, trying every way where there are several."""
         for t in sorted(chosen):
             for clause in (*self.needs[t], *((u,) for u in self.partners[t])):
@@ -330,10 +330,10 @@ class Constraints:
                 return None
         return chosen if self.within_limits(chosen) else None
 
-    def _serves(self, u: int, chosen: Chosen) -> int:
+    def _serves(self, u: int, chosen: TermSet) -> int:
         return sum(u in clause for t in chosen for clause in self.needs[t])
 
-    def build(self, strength: npt.NDArray[np.float64], wanted: Iterable[int]) -> Chosen:
+    def build(self, strength: npt.NDArray[np.float64], wanted: Iterable[int]) -> TermSet:
         """A valid set from wanted terms: strongest form first, each with what it needs.
 
         Parameters

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.selection.constraints import Chosen, Constraints
+from ardchoice._types import Floats
+from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import Criterion
 from ardchoice.selection.surrogate import Surrogate
 
-Floats = npt.NDArray[np.float64]
 NOTHING = -1
 MISSED = 30.0
 """Log-likelihood that nothing but another form of a term is expected to make up for."""
@@ -39,7 +39,7 @@ class Neighbours:
         Shape (M,).
     """
 
-    bases: list[Chosen]
+    bases: list[TermSet]
     base: npt.NDArray[np.intp]
     term: npt.NDArray[np.intp]
     values: Floats
@@ -47,7 +47,7 @@ class Neighbours:
     def __len__(self) -> int:
         return len(self.values)
 
-    def at(self, i: int) -> Chosen:
+    def at(self, i: int) -> TermSet:
         """The terms of one neighbour."""
         base, term = self.bases[int(self.base[i])], int(self.term[i])
         return base if term == NOTHING else base | {term}
@@ -63,12 +63,12 @@ class Neighbours:
 
 
 def neighbours(
-    chosen: Chosen,
+    chosen: TermSet,
     surrogate: Surrogate,
     constraints: Constraints,
     criterion: Criterion,
     *,
-    guilty: Chosen = frozenset(),
+    guilty: TermSet = frozenset(),
     thorough: bool = False,
     enough: float = -np.inf,
 ) -> Neighbours:
@@ -129,21 +129,23 @@ def _smallest(values: Floats) -> float:
     return float(values.min(initial=np.inf))
 
 
-def _sums(sets: Sequence[Chosen], constraints: Constraints) -> tuple[Floats, Floats]:
+def _sums(sets: Sequence[TermSet], constraints: Constraints) -> tuple[Floats, Floats]:
     """Coefficients of every set, and what its forms cost."""
     counts = [constraints.count(s) for s in sets]
     return np.array(counts, dtype=float), np.array([constraints.cost(s) for s in sets])
 
 
 def _values(
-    sets: Sequence[Chosen], logliks: Floats, constraints: Constraints, criterion: Criterion
+    sets: Sequence[TermSet], logliks: Floats, constraints: Constraints, criterion: Criterion
 ) -> Floats:
     """`predict` for many."""
     counts, costs = _sums(sets, constraints)
     return criterion.penalty(counts, np.array([len(s) for s in sets])) + costs - 2 * logliks
 
 
-def predict(chosen: Chosen, loglik: float, constraints: Constraints, criterion: Criterion) -> float:
+def predict(
+    chosen: TermSet, loglik: float, constraints: Constraints, criterion: Criterion
+) -> float:
     """The criterion of a set of terms that reaches a log-likelihood, with what its forms cost."""
     value = criterion.value(loglik, constraints.count(chosen), len(chosen))
     return value + constraints.cost(chosen)
@@ -151,19 +153,19 @@ def predict(chosen: Chosen, loglik: float, constraints: Constraints, criterion: 
 
 @dataclass
 class _Found:
-    bases: list[Chosen]
+    bases: list[TermSet]
     base: list[npt.NDArray[np.intp]]
     term: list[npt.NDArray[np.intp]]
     values: list[Floats]
 
-    def add(self, sets: list[Chosen], values: Floats) -> None:
+    def add(self, sets: list[TermSet], values: Floats) -> None:
         """Whole sets."""
         self.base.append(len(self.bases) + np.arange(len(sets)))
         self.term.append(np.full(len(sets), NOTHING))
         self.values.append(values)
         self.bases += sets
 
-    def extend(self, base: Chosen, terms: npt.NDArray[np.intp], values: Floats) -> None:
+    def extend(self, base: TermSet, terms: npt.NDArray[np.intp], values: Floats) -> None:
         """One set with one of several terms more."""
         self.base.append(np.full(len(terms), len(self.bases)))
         self.term.append(terms)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.selection.constraints import Chosen
+from ardchoice.selection.constraints import TermSet
 from ardchoice.selection.neighbours import NOTHING, Neighbours
 from ardchoice.selection.search import BETTER, NEAR, TIES, UNSURE, Found, Problem, Score
 from ardchoice.selection.signs import WrongSign
@@ -24,7 +24,7 @@ SHOWN = 3
 class _Option:
     """A neighbour of the best set and its score."""
 
-    chosen: Chosen
+    chosen: TermSet
     score: Score
 
 
@@ -67,7 +67,7 @@ def explain_search(problem: Problem, found: Found) -> Specification:
     )
 
 
-def _refit_near(problem: Problem, found: Found, around: Neighbours) -> dict[Chosen, Score]:
+def _refit_near(problem: Problem, found: Found, around: Neighbours) -> dict[TermSet, Score]:
     """Everything refitted so far, and the neighbours that may be near-ties as well."""
     tried = dict(found.tried)
     for i in around.best(TIES):
@@ -82,16 +82,16 @@ def _refit_near(problem: Problem, found: Found, around: Neighbours) -> dict[Chos
 
 
 def _score(
-    problem: Problem, found: Found, chosen: Chosen, predicted: float, tried: dict[Chosen, Score]
+    problem: Problem, found: Found, chosen: TermSet, predicted: float, tried: dict[TermSet, Score]
 ) -> Score:
     """Exact where it was refitted, predicted otherwise."""
     if chosen in tried:
         return tried[chosen]
-    return problem.foretold(chosen, found.surrogate), predicted
+    return problem.predicted_decrement(chosen, found.surrogate), predicted
 
 
 def _best_with(
-    problem: Problem, found: Found, around: Neighbours, tried: dict[Chosen, Score]
+    problem: Problem, found: Found, around: Neighbours, tried: dict[TermSet, Score]
 ) -> dict[int, _Option]:
     """Dropped term -> the best neighbour that has it."""
     best = found.best.chosen
@@ -109,7 +109,7 @@ def _best_with(
 
 
 def _best_without(
-    problem: Problem, found: Found, around: Neighbours, tried: dict[Chosen, Score]
+    problem: Problem, found: Found, around: Neighbours, tried: dict[TermSet, Score]
 ) -> dict[int, tuple[_Option | None, _Option | None]]:
     """Kept term -> (the set without it, the best set with something else in its place)."""
     best = found.best.chosen
@@ -164,7 +164,7 @@ def _why_dropped(problem: Problem, found: Found, t: int, option: _Option | None,
     return f"dropped: {instead}{name} would rise by {rise:.1f} with it"
 
 
-def _plain(problem: Problem, chosen: Chosen, score: Score) -> float:
+def _plain(problem: Problem, chosen: TermSet, score: Score) -> float:
     """The criterion itself, without what forms cost."""
     return score[1] - problem.constraints.cost(chosen)
 
@@ -173,7 +173,7 @@ def _wrong(segments: int) -> str:
     return f"{segments} segment{'s' if segments > 1 else ''} would have the wrong sign"
 
 
-def _rival(problem: Problem, best: Chosen, option: _Option, value: float) -> Rival:
+def _rival(problem: Problem, best: TermSet, option: _Option, value: float) -> Rival:
     terms = problem.constraints.terms
     return Rival(
         tuple(terms[t] for t in sorted(best - option.chosen)),
@@ -216,8 +216,8 @@ def explain_threshold(
     rule: str,
     passed: npt.NDArray[np.bool_],
     shown: list[str],
-    wanted: Chosen,
-    valid: Chosen,
+    wanted: TermSet,
+    valid: TermSet,
 ) -> Specification:
     """What a threshold wants, made valid, and why.
 

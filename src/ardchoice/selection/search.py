@@ -14,16 +14,14 @@ from dataclasses import dataclass, field
 from itertools import combinations
 
 import numpy as np
-import numpy.typing as npt
 
-from ardchoice.selection.constraints import Chosen, Constraints
+from ardchoice._types import Floats
+from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import Criterion
-from ardchoice.selection.models import Fitted, Models
 from ardchoice.selection.neighbours import Neighbours, neighbours, predict
+from ardchoice.selection.refits import Refit, RefitCache
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import Surrogate
-
-Floats = npt.NDArray[np.float64]
 
 FORETOLD = 0.05
 """Log-likelihood by which a surrogate may miss a refit and still be as good as one made there."""
@@ -74,23 +72,23 @@ class SearchStep:
 class Problem:
     """What is searched: models, rules and the criterion."""
 
-    models: Models
+    models: RefitCache
     constraints: Constraints
     criterion: Criterion
     signs: SignRules
 
-    def score(self, fitted: Fitted) -> Score:
+    def score(self, fitted: Refit) -> Score:
         """Of an exact refit."""
         value = predict(fitted.chosen, fitted.loglik, self.constraints, self.criterion)
         return self.wrong(fitted.chosen, fitted.beta), value
 
-    def reach(self, chosen: Chosen, criterion: float) -> float:
+    def reach(self, chosen: TermSet, criterion: float) -> float:
         """The log-likelihood below which a set is not even a near-tie of a criterion."""
         zero = predict(chosen, 0.0, self.constraints, self.criterion)
         slack = 2 * NEAR + self.constraints.cost(chosen)
         return 0.5 * (zero - criterion - slack)
 
-    def within_doubt(self, chosen: Chosen, value: float, fitted: Fitted) -> bool:
+    def within_tolerance(self, chosen: TermSet, value: float, fitted: Refit) -> bool:
         """Whether a neighbour of a refit, by what is foretold, may be a near-tie of it, or better.
 
         A quadratic misses most where most changes: the gain of a strong term by a tenth and more.
@@ -100,7 +98,7 @@ class Problem:
         changed = abs(value - zero + 2 * fitted.loglik)
         return value < best + NEAR + UNSURE + STRETCH * changed
 
-    def guilty(self, chosen: Chosen, surrogate: Surrogate) -> frozenset[int]:
+    def guilty(self, chosen: TermSet, surrogate: Surrogate) -> frozenset[int]:
         """Terms of a set that hold an attribute whose sign is wrong."""
         if not self.signs.signs:
             return frozenset()
@@ -108,11 +106,11 @@ class Problem:
         wrong = {w.attribute for w in self.signs.violations(chosen, beta)}
         return frozenset(t for t in chosen if self.constraints.terms[t].what in wrong)
 
-    def wrong(self, chosen: Chosen, beta: Floats) -> int:
+    def wrong(self, chosen: TermSet, beta: Floats) -> int:
         """Segments in which a set of terms with (scaled) coefficients goes the wrong way."""
         return self.signs.count(chosen, self.models.raw(beta)) if self.signs.signs else 0
 
-    def foretold(self, chosen: Chosen, surrogate: Surrogate) -> int:
+    def predicted_decrement(self, chosen: TermSet, surrogate: Surrogate) -> int:
         """The same for the coefficients that a surrogate foretells."""
         return self.wrong(chosen, surrogate.beta(chosen)) if self.signs.signs else 0
 
@@ -133,9 +131,9 @@ class Found:
     rounds, refits
     """
 
-    best: Fitted
+    best: Refit
     score: Score
-    tried: dict[Chosen, Score] = field(repr=False)
+    tried: dict[TermSet, Score] = field(repr=False)
     surrogate: Surrogate = field(repr=False)
     around: Neighbours = field(repr=False)
     rounds: int
@@ -149,7 +147,7 @@ class Found:
 
 def search(
     problem: Problem,
-    starts: Sequence[Chosen],
+    starts: Sequence[TermSet],
     *,
     patience: int = PATIENCE,
     progress: Callable[[SearchStep], None] | None = None,
@@ -170,11 +168,11 @@ def search(
         Where refits are dear: of all candidates around something near the best. The starts are
         climbed from on it, and only what looks best of all is where to descend from.
     """
-    walk = _Walk(problem, progress, surrogate)
+    walk = LocalSearch(problem, progress, surrogate)
     if surrogate is None:
         ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
     else:
-        seen: dict[Chosen, Score] = {}
+        seen: dict[TermSet, Score] = {}
         for start in dict.fromkeys(starts):
             seen |= climb(problem, surrogate, start, patience).all
         best = min(seen, key=lambda chosen: (seen[chosen], sorted(chosen)))
@@ -191,7 +189,7 @@ def search(
     )
 
 
-class _Walk:
+class LocalSearch:
     """What is known while searching: refits and surrogates, made once."""
 
     def __init__(
@@ -201,13 +199,13 @@ class _Walk:
         near: Surrogate | None = None,
     ) -> None:
         self.problem, self.progress, self.near = problem, progress, near
-        self.tried: dict[Chosen, Score] = {}
+        self.tried: dict[TermSet, Score] = {}
         self.rounds = 0
         self._told: tuple[Score, float] | None = None
-        self._top: Chosen | None = None
-        self._latest: tuple[Chosen, Surrogate] | None = None
+        self._top: TermSet | None = None
+        self._latest: tuple[TermSet, Surrogate] | None = None
 
-    def confirm(self, chosen: Chosen, start: Floats | None, best: Fitted | None = None) -> Fitted:
+    def confirm(self, chosen: TermSet, start: Floats | None, best: Refit | None = None) -> Refit:
         """A refit: exact, unless it is clearly worse than the best."""
         wanted = -np.inf
         # Where the best has a wrong sign, a set may win whatever its criterion.
@@ -217,7 +215,7 @@ class _Walk:
         self.tried[chosen] = self.problem.score(fitted)
         return fitted
 
-    def around(self, fitted: Fitted) -> Surrogate:
+    def around(self, fitted: Refit) -> Surrogate:
         """The surrogate around a refit; one pass, unless one that is known is as good."""
         if self._latest is None or self._latest[0] != fitted.chosen:
             models, made = self.problem.models, self.near
@@ -227,7 +225,7 @@ class _Walk:
             self._latest = (fitted.chosen, made)
         return self._latest[1]
 
-    def descend(self, start: Chosen, patience: int, near: Floats | None = None) -> Fitted:
+    def descend(self, start: TermSet, patience: int, near: Floats | None = None) -> Refit:
         """From a start to where no neighbour, and nothing that a climb finds, is better.
 
         Parameters
@@ -253,7 +251,7 @@ class _Walk:
                 break
         return best
 
-    def cross(self, ends: Sequence[Fitted], patience: int) -> Fitted:
+    def cross(self, ends: Sequence[Refit], patience: int) -> Refit:
         """Climb from what two ends have in common, and from what either has, while that helps.
 
         These climbs are on the surrogate around the best, which knows well what lies between ends:
@@ -264,7 +262,7 @@ class _Walk:
         constraints = self.problem.constraints
         known = {end.chosen: end for end in ends}
         best = min(known.values(), key=lambda end: self.tried[end.chosen])
-        started: set[Chosen] = set()
+        started: set[TermSet] = set()
         for _ in range(GENERATIONS):
             before = best
             ranked = sorted(known, key=lambda s: self.tried[s])[:PARENTS]
@@ -287,7 +285,7 @@ class _Walk:
                 break
         return best
 
-    def settle(self, best: Fitted, patience: int) -> tuple[Fitted, Neighbours]:
+    def settle(self, best: Refit, patience: int) -> tuple[Refit, Neighbours]:
         """Look at every neighbour of the best, also at those that a climb does not bother with."""
         problem = self.problem
         while True:
@@ -295,11 +293,11 @@ class _Walk:
             around = neighbours(
                 best.chosen, surrogate, problem.constraints, problem.criterion, thorough=True
             )
-            pool: dict[Chosen, Score] = {}
+            pool: dict[TermSet, Score] = {}
             for i in around.best(TIES):
                 chosen, value = around.at(i), float(around.values[i])
-                if problem.within_doubt(chosen, value, best):
-                    pool[chosen] = (problem.foretold(chosen, surrogate), value)
+                if problem.within_tolerance(chosen, value, best):
+                    pool[chosen] = (problem.predicted_decrement(chosen, surrogate), value)
             best = self._better(pool, surrogate, best, slack=np.inf, most=TIES)
             if best is before:
                 return best, around
@@ -307,16 +305,16 @@ class _Walk:
 
     def _better(
         self,
-        pool: dict[Chosen, Score],
+        pool: dict[TermSet, Score],
         surrogate: Surrogate,
-        best: Fitted,
+        best: Refit,
         *,
         slack: float = UNSURE,
         most: int = CONFIRM,
-    ) -> Fitted:
+    ) -> Refit:
         """The first of a pool that is better by an exact refit, or the best so far."""
         now = self.tried[best.chosen]
-        failed: dict[Chosen, float] = {}
+        failed: dict[TermSet, float] = {}
         for chosen in promising(pool, self.tried, now, slack)[:most]:
             wrong, value = pool[chosen]
             # What is nearer to one that did not hold its promise will not hold its own either.
@@ -330,7 +328,7 @@ class _Walk:
             failed[chosen] = self.tried[chosen][1] - value
         return best
 
-    def _tell(self, best: Fitted) -> None:
+    def _tell(self, best: Refit) -> None:
         """The best of all descents, which need not be that of this one."""
         if self._top is None or self.tried[best.chosen] < self.tried[self._top]:
             self._top = best.chosen
@@ -351,16 +349,16 @@ class _Walk:
 class Pools:
     """Sets seen on a climb with their predicted scores: all, and those next to the start."""
 
-    all: dict[Chosen, Score]
-    near: dict[Chosen, Score]
+    all: dict[TermSet, Score]
+    near: dict[TermSet, Score]
 
 
 def climb(
     problem: Problem,
     surrogate: Surrogate,
-    start: Chosen,
+    start: TermSet,
     patience: int,
-    known: Chosen | None = None,
+    known: TermSet | None = None,
 ) -> Pools:
     """Walk on a surrogate, always to the best neighbour not visited yet, better or not.
 
@@ -376,7 +374,7 @@ def climb(
     constraints, criterion = problem.constraints, problem.criterion
     value = predict(start, float(surrogate.reached([start])[0]), constraints, criterion)
     current = start
-    best = (problem.foretold(current, surrogate), value)
+    best = (problem.predicted_decrement(current, surrogate), value)
     pools = Pools({current: best}, {})
     visited, idle = {current}, 0
     while idle <= patience and current != known:
@@ -390,7 +388,7 @@ def climb(
             # where signs are expected what has the lowest criterion may have the wrong ones.
             enough=-np.inf if current == start or problem.signs.signs else best[1] - BETTER,
         )
-        step: tuple[Score, Chosen] | None = None
+        step: tuple[Score, TermSet] | None = None
         seen = 0
         for rank, i in enumerate(around.best(LOOK if not problem.signs.signs else CROWD * LOOK)):
             # Wrong signs may crowd the front; what improves with the right ones may stand behind.
@@ -399,7 +397,7 @@ def climb(
             chosen = around.at(i)
             score = pools.all.get(chosen)
             if score is None:
-                wrong = problem.foretold(chosen, surrogate)
+                wrong = problem.predicted_decrement(chosen, surrogate)
                 score = pools.all[chosen] = (wrong, float(around.values[i]))
             seen += score[0] <= best[0]
             if current == start:
@@ -416,8 +414,8 @@ def climb(
 
 
 def promising(
-    pool: dict[Chosen, Score], tried: dict[Chosen, Score], best: Score, slack: float = UNSURE
-) -> list[Chosen]:
+    pool: dict[TermSet, Score], tried: dict[TermSet, Score], best: Score, slack: float = UNSURE
+) -> list[TermSet]:
     """Sets worth a refit: those that may be better than the best, most promising first."""
     hopeful = [
         (score, chosen)

@@ -10,18 +10,18 @@ from functools import partial
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.ard import ArdFit, Newton, fit_ard
-from ardchoice.ard.sample import sample_size
+from ardchoice._types import Floats
+from ardchoice.ard import ArdFit, Newton, fit_ard, sample_size
+from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.keep import NOTHING, Keep
-from ardchoice.logit import one_thread
+from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
-from ardchoice.selection.constraints import Chosen, Constraints
+from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import bic, ebic
-from ardchoice.selection.models import Models
 from ardchoice.selection.reasons import explain_search, explain_threshold
+from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.rules import (
     Bic,
     Ebic,
@@ -40,7 +40,6 @@ from ardchoice.selection.structure import Sign, Structure
 from ardchoice.selection.surrogate import Surrogate
 from ardchoice.space import Specification
 
-Floats = npt.NDArray[np.float64]
 Progress = Callable[[SearchStep], None]
 
 STARTS = (1.0, 0.6)
@@ -53,7 +52,7 @@ def select(
     *,
     structure: Structure | None = Structure(),  # noqa: B008 - frozen
     progress: Progress | None = None,
-    keep: Keep = NOTHING,
+    keep: Checkpointer = NOTHING,
 ) -> Specification:
     """Decide which candidates make the specification.
 
@@ -90,7 +89,7 @@ def select(
     must_be_rule(rule)
     constraints = compile_structure(structure, fit.space)
     signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
-    with one_thread():
+    with single_blas_thread():
         if isinstance(rule, Threshold):
             return _by_threshold(fit, rule, constraints, signs)
         if fit.continues:
@@ -115,7 +114,7 @@ def _by_threshold(
     """What the rule wants, made valid."""
     passed, shown = _passed(fit, rule)
     chosen = constraints.build(fit.lam, np.flatnonzero(passed))
-    problem = Problem(Models.of(fit), constraints, bic(len(fit.data)), signs)
+    problem = Problem(RefitCache.of(fit), constraints, bic(len(fit.data)), signs)
     valid = with_signs(problem, chosen)
     _warn_of_signs(problem, valid, problem.models.refit(valid).beta)
     return explain_threshold(problem, rule.name, passed, shown, chosen, valid)
@@ -135,7 +134,7 @@ def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[s
     return values <= rule.q, [f"adjusted p = {v:.2g}" for v in values]
 
 
-def with_signs(problem: Problem, chosen: Chosen) -> Chosen:
+def with_signs(problem: Problem, chosen: TermSet) -> TermSet:
     """Terms leave one by one until every sign is as expected, or until none can leave.
 
     Terms of an attribute that goes the wrong way, while there are any; those that nothing depends
@@ -166,13 +165,13 @@ def _what(problem: Problem, t: int) -> str | None:
     return problem.constraints.terms[t].what
 
 
-def _smaller(constraints: Constraints, chosen: Chosen, terms: Iterable[int]) -> list[Chosen]:
+def _smaller(constraints: Constraints, chosen: TermSet, terms: Iterable[int]) -> list[TermSet]:
     """Valid sets without one of some terms."""
     without = (constraints.without(chosen, [t]) for t in sorted(terms))
     return list(dict.fromkeys(s for s in without if s is not None))
 
 
-def _warn_of_signs(problem: Problem, chosen: Chosen, beta: Floats) -> None:
+def _warn_of_signs(problem: Problem, chosen: TermSet, beta: Floats) -> None:
     where = problem.signs.violations(chosen, problem.models.raw(beta))
     if where:
         warnings.warn(
@@ -194,10 +193,10 @@ def _by_search(
     constraints: Constraints,
     signs: SignRules,
     progress: Progress | None,
-    keep: Keep,
+    keep: Checkpointer,
 ) -> Specification:
     few = few_passes(fit)
-    models = (Models.of_many if few else Models.of)(fit, keep.journal("refits"))
+    models = (RefitCache.of_many if few else RefitCache.of)(fit, keep.journal("refits"))
     criterion = rule.criterion(models.n, constraints.columns)
     problem = Problem(models, constraints, criterion, signs)
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
@@ -219,7 +218,7 @@ def few_passes(fit: ArdFit) -> bool:
     return sample_size(sample, Design(fit.data, fit.encoding)) > 0 and fit.converged
 
 
-def starts(fit: ArdFit, constraints: Constraints) -> list[Chosen]:
+def starts(fit: ArdFit, constraints: Constraints) -> list[TermSet]:
     """Valid sets to search from: what relevance finds strong, what it finds fair, and the least."""
     frame = fit.relevance()
     statistic, columns = frame["statistic"].to_numpy(), frame["columns"].to_numpy()
@@ -241,13 +240,13 @@ def best_weight(
     rule: HeldOut,
     constraints: Constraints,
     signs: Mapping[str, Sign],
-    keep: Keep = NOTHING,
+    keep: Checkpointer = NOTHING,
 ) -> tuple[Bic, str]:
     """The weight of the BIC penalty whose specifications predict persons left out best."""
 
     def scores(rest: ChoiceData, left_out: ChoiceData) -> list[float]:
         inside = fit_ard(rest, fit.space, solver=fit.solver, prior=fit.prior)
-        models, begin = Models.of(inside), starts(inside, constraints)
+        models, begin = RefitCache.of(inside), starts(inside, constraints)
         rules = SignRules(signs, inside.encoding, rest)
         out = []
         for weight in rule.weights:

@@ -17,15 +17,12 @@ from math import prod
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import ChoiceData
-from ardchoice.data.distinct import Values, values_of, weighted_quantiles
-from ardchoice.design import Encoding
-from ardchoice.design.encoding import TermColumns
+from ardchoice._types import Floats
+from ardchoice.data import ChoiceData, Values, values_of, weighted_quantiles
+from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError
 from ardchoice.selection.structure import Sign
-from ardchoice.space.transforms import Classes, Piecewise
-
-Floats = npt.NDArray[np.float64]
+from ardchoice.space import Classes, Piecewise
 
 POINTS = 101
 """Values of an attribute at which its contribution is looked at, ends included."""

@@ -15,14 +15,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 from scipy import linalg
 
-from ardchoice.ard.quadratic import Quadratic
-from ardchoice.selection.constraints import Chosen
-
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.intp]
+from ardchoice._types import Floats, Ints
+from ardchoice.ard import Quadratic
+from ardchoice.selection.constraints import TermSet
 
 COLLINEAR = 1e-10
 """Share of a column's curvature below which what the others leave of it is rounding."""
@@ -65,9 +62,9 @@ class Surrogate:
             own[:, np.arange(size), np.arange(size)] *= 1 + COLLINEAR
             self.sizes.append(_SameSize(terms, at, own))
         self._lists = [c.tolist() for c in columns]
-        self._latest: tuple[Chosen, tuple[Ints, Floats, Floats]] | None = None
+        self._latest: tuple[TermSet, tuple[Ints, Floats, Floats]] | None = None
 
-    def beta(self, chosen: Chosen) -> Floats:
+    def beta(self, chosen: TermSet) -> Floats:
         """Where the quadratic has its maximum over a set; zero outside; shape (D,)."""
         at = columns_of(self.columns, chosen)
         out = np.zeros(len(self.b))
@@ -75,7 +72,7 @@ class Surrogate:
             out[at] = np.linalg.solve(self.h[at[:, None], at], self.b[at])
         return out
 
-    def reached(self, sets: Sequence[Chosen]) -> Floats:
+    def reached(self, sets: Sequence[TermSet]) -> Floats:
         """The log-likelihood that every set reaches; shape (len(sets),)."""
         out = np.empty(len(sets))
         lists = self._lists
@@ -92,7 +89,7 @@ class Surrogate:
             out[which] = self.constant + 0.5 * np.einsum("gk,gk->g", right, beta)
         return out
 
-    def losses(self, chosen: Chosen) -> dict[int, float]:
+    def losses(self, chosen: TermSet) -> dict[int, float]:
         """How much a set loses without each of its terms."""
         at, inverse, beta = self._solved(chosen)
         out = {}
@@ -106,12 +103,12 @@ class Surrogate:
                 out[t] = 0.5 * float(own @ solved)
         return out
 
-    def additions(self, chosen: Chosen) -> tuple[float, Floats]:
+    def additions(self, chosen: TermSet) -> tuple[float, Floats]:
         """What a set reaches, and how much every term would add to it; shape (T,)."""
         reached, gains = self.exchanges(chosen, [chosen])
         return float(reached[0]), gains[0]
 
-    def exchanges(self, chosen: Chosen, bases: Sequence[Chosen]) -> tuple[Floats, Floats]:
+    def exchanges(self, chosen: TermSet, bases: Sequence[TermSet]) -> tuple[Floats, Floats]:
         """What parts of a set reach, and how much every term outside of it would add to them.
 
         Parameters
@@ -154,7 +151,7 @@ class Surrogate:
         gains[:, list(chosen)] = 0.0
         return reached, gains
 
-    def _solved(self, chosen: Chosen) -> tuple[Ints, Floats, Floats]:
+    def _solved(self, chosen: TermSet) -> tuple[Ints, Floats, Floats]:
         """The columns of a set, H_ss⁻¹ and β_s."""
         if self._latest is None or self._latest[0] != chosen:
             at = columns_of(self.columns, chosen)

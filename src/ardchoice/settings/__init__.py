@@ -1,22 +1,29 @@
 """The settings of a study: one schema for study.toml, Python objects and saved studies."""
 
-from ardchoice.settings.check import check_study
+from ardchoice.settings.check import agree, check_study, telling_lines
 from ardchoice.settings.example import example_settings
-from ardchoice.settings.guess import guess_findings, guess_settings
+from ardchoice.settings.from_study import settings_if_any, settings_of
+from ardchoice.settings.guess.guess import guess_findings, guess_settings
+from ardchoice.settings.guess.roles import Finding
 from ardchoice.settings.reading import parse_settings, read_settings
 from ardchoice.settings.schema import PACKAGES, StudySettings
-from ardchoice.settings.told import settings_of
+from ardchoice.settings.values import transform_text
 from ardchoice.settings.writing import to_toml
 
 __all__ = [
+    "Finding",
     "PACKAGES",
     "StudySettings",
+    "agree",
     "check_study",
     "example_settings",
     "guess_findings",
     "guess_settings",
     "parse_settings",
     "read_settings",
+    "settings_if_any",
     "settings_of",
+    "telling_lines",
     "to_toml",
+    "transform_text",
 ]

@@ -12,19 +12,17 @@ from pathlib import Path
 
 import numpy as np
 
-from ardchoice.data import ChoiceData
-from ardchoice.data.batches import look_at, streams
+from ardchoice.data import ChoiceData, look_at, streams
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
-from ardchoice.logit import one_pass, one_thread
-from ardchoice.mnl.identification import must_be_identified
+from ardchoice.families import must_be_identified, one_pass
+from ardchoice.numerics import single_blas_thread
 from ardchoice.record import ALWAYS
-from ardchoice.selection.compile import compile_structure
-from ardchoice.selection.signs import check_signs
+from ardchoice.selection import check_signs, compile_structure
 from ardchoice.settings.lines import key_lines, line_of
-from ardchoice.settings.make import table_mistakes
 from ardchoice.settings.reading import parse_partly, settings_text
 from ardchoice.settings.schema import HeldOutSettings, StudySettings
+from ardchoice.settings.to_python import table_mistakes
 from ardchoice.space import SearchSpace, parse_specification
 from ardchoice.text import WIDTH
 
@@ -177,7 +175,7 @@ def measure(data: ChoiceData, space: SearchSpace, times: float = 1.0) -> Duratio
     some = data if len(data) <= SAMPLE else data.take(np.arange(SAMPLE))
     design = Design(some, space.terms)
     seconds = np.inf
-    with one_thread():
+    with single_blas_thread():
         blocks, beta = list(design), np.zeros(design.n_columns)
         for _ in range(3):
             start = time.perf_counter()

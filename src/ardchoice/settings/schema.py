@@ -8,12 +8,10 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
-from ardchoice.ard.fit import Solver
-from ardchoice.data import ChoiceData
-from ardchoice.data.recode import Role
-from ardchoice.selection import Structure
-from ardchoice.selection.rules import Rule
-from ardchoice.settings import make
+from ardchoice.ard import Solver
+from ardchoice.data import ChoiceData, Role
+from ardchoice.selection import Rule, Structure
+from ardchoice.settings import to_python as make
 from ardchoice.settings.values import (
     Above,
     Alternatives,

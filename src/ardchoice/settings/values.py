@@ -10,12 +10,10 @@ import numpy as np
 from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic_core import PydanticCustomError
 
-from ardchoice.data.recode import label
+from ardchoice.data import label
 from ardchoice.errors import ArdchoiceError
-from ardchoice.selection.structure import listed
-from ardchoice.space import parse_specification
-from ardchoice.space.search import parse_transform
-from ardchoice.space.transforms import Transform, number_text
+from ardchoice.selection import listed
+from ardchoice.space import Transform, number_text, parse_specification, parse_transform
 
 MOST = 2**31 - 1
 """Largest whole number of a setting."""

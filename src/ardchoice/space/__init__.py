@@ -1,12 +1,13 @@
 """What could matter: transforms, terms and their grammar, specifications."""
 
-from ardchoice.space.grammar import parse_specification, parse_term
-from ardchoice.space.published import swissmetro_space
-from ardchoice.space.search import SearchSpace
+from ardchoice.space.grammar import as_specification, parse_specification, parse_term
+from ardchoice.space.published import Size, swissmetro_space
+from ardchoice.space.search import SearchSpace, SpaceOptions, matches, parse_transform
 from ardchoice.space.specification import Rival, Specification
-from ardchoice.space.terms import Term
+from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term
 from ardchoice.space.transforms import (
     BoxCox,
+    Classes,
     Linear,
     Log,
     Log1p,
@@ -16,10 +17,14 @@ from ardchoice.space.transforms import (
     Sqrt,
     Square,
     Transform,
+    number_text,
 )
 
 __all__ = [
     "BoxCox",
+    "CONSTANT",
+    "Classes",
+    "EVERYWHERE",
     "Linear",
     "Log",
     "Log1p",
@@ -28,12 +33,18 @@ __all__ = [
     "Rival",
     "SearchSpace",
     "Segments",
+    "Size",
+    "SpaceOptions",
     "Specification",
     "Sqrt",
     "Square",
     "Term",
     "Transform",
+    "as_specification",
+    "matches",
+    "number_text",
     "parse_specification",
     "parse_term",
+    "parse_transform",
     "swissmetro_space",
 ]

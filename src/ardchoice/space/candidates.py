@@ -8,13 +8,10 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import ChoiceData, Covariate
-from ardchoice.data.choices import pick
-from ardchoice.data.distinct import values_of
+from ardchoice._types import Floats
+from ardchoice.data import ChoiceData, Covariate, pick, values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean
 from ardchoice.space.terms import Term
-
-Floats = npt.NDArray[np.float64]
 
 SAME = 1e-10
 """Two candidates whose correlation is closer to one than this are the same candidate."""

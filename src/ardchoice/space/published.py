@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ardchoice.data import ChoiceData
-from ardchoice.data.datasets import NOISE
+from ardchoice.data import NOISE, ChoiceData
 from ardchoice.errors import ArdchoiceError
 from ardchoice.space.search import SearchSpace
 from ardchoice.space.terms import Term

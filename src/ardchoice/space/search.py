@@ -10,8 +10,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ardchoice.data import Attribute, ChoiceData
-from ardchoice.data.choices import must_be_choice_data
+from ardchoice.data import Attribute, ChoiceData, must_be_choice_data
 from ardchoice.errors import ArdchoiceError, SpecificationError, did_you_mean
 from ardchoice.space.candidates import Candidates
 from ardchoice.space.grammar import parse_specification, parse_term
@@ -25,7 +24,7 @@ _CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
 
 
 @dataclass(frozen=True)
-class Told:
+class SpaceOptions:
     """What a `SearchSpace` was told, under the names of its parameters."""
 
     transforms: tuple[Transform, ...] | Mapping[str, tuple[Transform, ...]]
@@ -141,7 +140,7 @@ class SearchSpace:
         added = tuple(dict.fromkeys(_given(add)))
         wanted = list(dict.fromkeys([*wanted, *added, *forced]))
         patterns = [remove] if isinstance(remove, str) else list(remove)
-        self.told = Told(
+        self.told = SpaceOptions(
             transforms=forms.told,
             by=tuple(by),
             base=base,
@@ -183,7 +182,7 @@ class SearchSpace:
         forced: Iterable[Term],
         dropped: Mapping[Term, str],
         columns: Sequence[int],
-        told: Told,
+        told: SpaceOptions,
     ) -> SearchSpace:
         """A space as it was made before, without the data; for loading."""
         space = cls.__new__(cls)

@@ -15,8 +15,8 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special
 
-from ardchoice.data.distinct import Counts, weighted_quantiles
-from ardchoice.data.distinct import Values as Known
+from ardchoice.data import Counts, weighted_quantiles
+from ardchoice.data import Values as Known
 from ardchoice.errors import SpecificationError, TransformError
 from ardchoice.space.kmeans import kmeans_cuts
 

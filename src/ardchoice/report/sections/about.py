@@ -8,13 +8,12 @@ from importlib.metadata import version
 
 import numpy as np
 
+from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
-from ardchoice.design.encoding import available_values
-from ardchoice.logit.block import Floats
+from ardchoice.design import available_values
 from ardchoice.report.document import FIGURES, Cell, Note, Section, Table, Text, Verbatim
 from ardchoice.report.findings import Findings
-from ardchoice.settings import to_toml
-from ardchoice.settings.told import settings_if_any
+from ardchoice.settings import settings_if_any, to_toml
 from ardchoice.text import percent
 
 MOST_ROWS = 15

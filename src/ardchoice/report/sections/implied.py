@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ardchoice.mnl.whatif import ALL
+from ardchoice.estimation import ALL
 from ardchoice.report.document import FIGURES, Cell, Figure, Mark, Section, Table, Text
 from ardchoice.report.findings import Findings
-from ardchoice.report.worth import MOST_ELASTICITIES, is_time, named
+from ardchoice.report.post_estimation import MOST_ELASTICITIES, is_time, named
 
 MOST_ROWS = 30
 

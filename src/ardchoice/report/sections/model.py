@@ -5,8 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
-from ardchoice.mnl import MnlResult
-from ardchoice.mnl.summary import KIND
+from ardchoice.estimation import KIND, Result
 from ardchoice.record import CONSTANTS, EQUAL, FOUND, LINEAR
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.document import FIGURES, P_VALUE, Cell, Figure, Note, Section, Table, Text
@@ -59,7 +58,7 @@ def conditional() -> Note:
     )
 
 
-def _one(result: MnlResult) -> Table:
+def _one(result: Result) -> Table:
     frame = result.to_frame()
     columns = ["estimate", "std_err", "z", "p", "low", "high"]
     rows = [
@@ -77,12 +76,12 @@ def _one(result: MnlResult) -> Table:
     )
 
 
-def _errors(result: MnlResult) -> str:
+def _errors(result: Result) -> str:
     kind = KIND[result.default_cov]
     return f"{kind[0].upper()}{kind[1:]}; 95 % intervals."
 
 
-def _both(left: MnlResult, right: MnlResult) -> Table:
+def _both(left: Result, right: Result) -> Table:
     columns = ["estimate", "std_err", "p"]
     a, b = left.to_frame()[columns].to_numpy(float), right.to_frame()[columns].to_numpy(float)
     return Table(

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ardchoice.reproduce.document import Figure, Section
+from ardchoice.report import Figure
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.items.relevance import relevance_job
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results

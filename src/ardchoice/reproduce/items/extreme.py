@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ardchoice.data.datasets import NOISE
-from ardchoice.reproduce.document import Cell, Mark, Section, Table
+from ardchoice.data import NOISE
+from ardchoice.report import Cell, Mark, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
 from ardchoice.reproduce.published import FOUND, true_terms

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from ardchoice.reproduce.document import Cell, Section, Table
+from ardchoice.report import Cell, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.items.relevance import NAMES
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results, mean_and_error

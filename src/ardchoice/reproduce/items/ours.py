@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 
-from ardchoice.reproduce.document import Cell, Section, Table
+from ardchoice.report import Cell, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.items.real import fitted_job, mean_scores, split_job
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results, mean_and_error

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
+from ardchoice.report import Cell, Table
 from ardchoice.reproduce.baselines import BASELINES
-from ardchoice.reproduce.document import Cell, Section, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.items.relevance import SOLVERS
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results

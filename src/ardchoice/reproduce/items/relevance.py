@@ -6,17 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
-from ardchoice.reproduce.document import Cell, Mark, Section, Table
+from ardchoice.report import Cell, Mark, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
-from ardchoice.reproduce.published import (
-    FOUND,
-    LARGE,
-    MEDIUM,
-    STRONG,
-    published_lambda,
-    true_terms,
-)
+from ardchoice.reproduce.published import FOUND, LARGE, MEDIUM, STRONG, published_lambda, true_terms
 
 SOLVERS = {"paper": "Dsvi.paper()", "newton": "Newton()", "full": 'Newton("full")'}
 NAMES = {"medium": MEDIUM, "large": LARGE}

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from ardchoice.ard.dsvi import DsviPaper
-from ardchoice.reproduce.document import Cell, Section, Table
+from ardchoice.ard import DsviPaper
+from ardchoice.report import Cell, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.items.convergence import paper_job
 from ardchoice.reproduce.items.extreme import extreme_job
 from ardchoice.reproduce.items.relevance import relevance_job

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ardchoice.data.datasets import NOISE, swissmetro_choices, swissmetro_specification
-from ardchoice.reproduce.document import Cell, Section, Table
+from ardchoice.data import NOISE, swissmetro_choices, swissmetro_specification
+from ardchoice.report import Cell, Table
+from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Plan, Results
 from ardchoice.reproduce.published import LARGE, MEDIUM, published

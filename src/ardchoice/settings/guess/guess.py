@@ -12,11 +12,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import ChoiceData
-from ardchoice.data.batches import look_at
-from ardchoice.data.checks import sentinels
-from ardchoice.data.tables import Table
-from ardchoice.data.tally import count_numbers
+from ardchoice.data import ChoiceData, Table, count_numbers, look_at, sentinels
 from ardchoice.errors import (
     ArdchoiceError,
     ArdchoiceWarning,

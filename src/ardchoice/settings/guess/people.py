@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 import numpy as np
 
-from ardchoice.data.recode import CODE_LEVELS
+from ardchoice.data import CODE_LEVELS
 from ardchoice.settings.guess.long import same_within
 from ardchoice.settings.guess.profile import Column
 from ardchoice.settings.guess.roles import Finding, Variable

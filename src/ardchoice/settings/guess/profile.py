@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data.recode import FALSE, TRUE, as_numbers, factorise, mostly_numbers
-from ardchoice.data.tables import Series, Table
+from ardchoice.data import FALSE, TRUE, Series, Table, as_numbers, factorise, mostly_numbers
 
 MOST_LABELS = 1000
 """Beyond this many distinct values their labels are of no use."""

@@ -1,0 +1,93 @@
+"""Where the blocks of a design live: kept in memory, or expanded anew in every pass."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import reduce
+from operator import add
+from typing import TYPE_CHECKING
+
+from ardchoice._types import Floats
+from ardchoice.design.block import Block
+from ardchoice.numerics import BlockSource, Measure, Measured, ordered_map
+
+if TYPE_CHECKING:
+    from ardchoice.design.design import Design
+
+
+WORTH_THREADS = 1 << 26
+"""Bytes of an expanded design from which threads are worth their while: smaller ones are passed
+over in a few milliseconds."""
+
+
+class Standardizer:
+    """Columns become (x - centre) / scale, where their alternative is available.
+
+    Parameters
+    ----------
+    centre, scale
+        In the order of the blocks; shape (D,).
+    """
+
+    def __init__(self, centre: Floats, scale: Floats) -> None:
+        self.centre, self.scale = centre, scale
+
+    def __call__(self, block: Block) -> Block:
+        """The same block, its columns changed in place."""
+        for part in block.parts:
+            x, k = part.x, part.columns
+            if self.centre[k].any():
+                shift = self.centre[k, None, None]
+                if block.available is None:
+                    x -= shift
+                else:
+                    x -= shift * block.available[list(part.alternatives)]
+            x /= self.scale[k, None, None]
+        return block
+
+
+class CachedBlocks(list[Block], BlockSource):
+    """Blocks that stay in memory, expanded once."""
+
+    threads: int = 1
+
+    def map_reduce(self, measure: Measure[Measured]) -> Measured:
+        """The sum of a measure over all blocks."""
+        if self.threads <= 1:
+            return reduce(add, map(measure, self))
+        return reduce(add, ordered_map(measure, self, self.threads))
+
+
+class StreamedBlocks(BlockSource):
+    """Blocks that are expanded anew in every pass.
+
+    Parameters
+    ----------
+    design
+    standardise
+        What is done to every block; nothing unless told.
+    threads
+        How many go through them.
+    """
+
+    def __init__(
+        self, design: Design, standardise: Standardizer | None = None, threads: int = 1
+    ) -> None:
+        self.design, self.standardise, self.threads = design, standardise, threads
+
+    def block(self, rows: slice) -> Block:
+        """The columns of a range of rows."""
+        block = self.design.block(rows)
+        return block if self.standardise is None else self.standardise(block)
+
+    def __iter__(self) -> Iterator[Block]:
+        return (self.block(rows) for rows in self.design.ranges())
+
+    def map_reduce(self, measure: Measure[Measured]) -> Measured:
+        """The sum of a measure over all blocks."""
+        # Told by who wants to know what a study cost: the columns of every pass.
+        self.design.data.known.setdefault("passes", []).append(self.design.n_columns)
+        return reduce(
+            add,
+            ordered_map(lambda rows: measure(self.block(rows)), self.design.ranges(), self.threads),
+        )

@@ -1,0 +1,29 @@
+"""Maximum likelihood of any family: estimates, covariances, prediction, willingness to pay."""
+
+from ardchoice.estimation.baselines import null_loglik
+from ardchoice.estimation.compare import LikelihoodRatio, compare, likelihood_ratio_test
+from ardchoice.estimation.elasticities import ALL, probabilities
+from ardchoice.estimation.fit import fit_mnl
+from ardchoice.estimation.predict import predict_table
+from ardchoice.estimation.result import Covariance, Result, Score
+from ardchoice.estimation.simulate import simulate_choices
+from ardchoice.estimation.summary import KIND, infinity
+from ardchoice.estimation.wtp import levels_of
+
+__all__ = [
+    "ALL",
+    "Covariance",
+    "KIND",
+    "LikelihoodRatio",
+    "Result",
+    "Score",
+    "compare",
+    "fit_mnl",
+    "infinity",
+    "levels_of",
+    "likelihood_ratio_test",
+    "null_loglik",
+    "predict_table",
+    "probabilities",
+    "simulate_choices",
+]

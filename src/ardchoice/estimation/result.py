@@ -1,0 +1,377 @@
+"""`Result`: estimates with everything that follows from them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+import pandas as pd
+from scipy import stats
+
+from ardchoice._types import Floats
+from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design import Encoding
+from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation import elasticities as whatif
+from ardchoice.estimation import wtp as money
+from ardchoice.estimation.baselines import constants_loglik
+from ardchoice.estimation.display import DisplayFrame
+from ardchoice.estimation.summary import summarise
+from ardchoice.space import Specification
+
+Covariance = Literal["classical", "robust", "cluster"]
+MOST_CROSS = 10
+"""Up to this many alternatives, cross elasticities are given unless told otherwise."""
+
+
+SPOILS = 0.01
+"""Of a standard error: what may move with an estimate that runs to infinity and still have one."""
+
+
+@dataclass(frozen=True)
+class Score:
+    """How well a model predicts some data.
+
+    Attributes
+    ----------
+    n
+        Choice situations.
+    loglik
+        (Weighted) log-likelihood.
+    mean_loglik
+        Per (weighted) situation.
+    accuracy
+        Share of situations whose most likely alternative was chosen.
+    shares
+        Alternative -> observed and predicted share.
+    """
+
+    n: int
+    loglik: float
+    mean_loglik: float
+    accuracy: float
+    shares: pd.DataFrame
+
+    def __str__(self) -> str:
+        return (
+            f"{self.n:,} situations: log-likelihood {self.loglik:.3f} ({self.mean_loglik:.4f} "
+            f"each), accuracy {100 * self.accuracy:.1f}%\n{self.shares.round(4).to_string()}"
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Result:
+    """A multinomial logit estimated by maximum likelihood; D coefficients.
+
+    Attributes
+    ----------
+    specification
+        What was estimated.
+    encoding
+        How data become columns.
+    coefficients
+        Shape (D,), in the order of `names`, in the user's units.
+    covariances
+        ``"classical"``, ``"robust"`` and, with persons, ``"cluster"``: shape (D, D) each.
+    loglik, null_loglik
+        At the estimates; with equal shares.
+    n_situations, n_persons
+    converged
+        Whether the Newton decrement says that nothing is left to gain.
+    iterations, decrement
+        Newton steps, and the log-likelihood still to be gained at the end.
+    data
+        What it was estimated on.
+    """
+
+    specification: Specification
+    encoding: Encoding
+    coefficients: Floats
+    covariances: Mapping[str, Floats]
+    loglik: float
+    null_loglik: float
+    n_situations: int
+    n_persons: int | None
+    converged: bool
+    iterations: int
+    decrement: float
+    data: ChoiceData = field(repr=False)
+
+    # -- Statistics -------------------------------------------------------------------------
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The name of every coefficient."""
+        return self.encoding.names
+
+    @property
+    def n_parameters(self) -> int:
+        """Number of coefficients, D."""
+        return len(self.coefficients)
+
+    @cached_property
+    def constants_loglik(self) -> float:
+        """Log-likelihood with a constant per alternative and nothing else."""
+        return constants_loglik(self.data)
+
+    @property
+    def aic(self) -> float:
+        """Akaike's criterion, -2ℓ + 2D."""
+        return -2 * self.loglik + 2 * self.n_parameters
+
+    @property
+    def bic(self) -> float:
+        """The Bayesian criterion, -2ℓ + D log N, with N choice situations."""
+        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_situations))
+
+    @property
+    def rho2(self) -> float:
+        """McFadden's 1 - ℓ / ℓ(0)."""
+        return 1 - self.loglik / self.null_loglik
+
+    @property
+    def rho2_bar(self) -> float:
+        """The same with a penalty for parameters, 1 - (ℓ - D) / ℓ(0)."""
+        return 1 - (self.loglik - self.n_parameters) / self.null_loglik
+
+    @property
+    def default_cov(self) -> Covariance:
+        """Clustered by person when there are persons, robust otherwise."""
+        return "cluster" if "cluster" in self.covariances else "robust"
+
+    @property
+    def is_infinite(self) -> npt.NDArray[np.bool_]:
+        """Which estimates run to infinity, so that they have no standard error; shape (D,)."""
+        return np.isnan(np.diag(self.covariances["classical"]))
+
+    def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
+        """Covariance of the estimates, with names; (D, D)."""
+        names = list(self.names)
+        return pd.DataFrame(self._covariance(cov), index=names, columns=names)
+
+    def _covariance(self, cov: Covariance | None) -> Floats:
+        kind = cov or self.default_cov
+        if kind not in self.covariances:
+            known = ", ".join(self.covariances)
+            why = " The data have no person ids." if kind == "cluster" else ""
+            raise ArdchoiceError(f"There is no covariance {kind!r}: there are {known}.{why}")
+        return self.covariances[kind]
+
+    def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
+        """Estimates: estimate, std_err, z, p, low, high; a row per coefficient.
+
+        Parameters
+        ----------
+        cov
+            Which standard errors: clustered by person when there are persons, else robust.
+        level
+            Of the interval.
+        """
+        variance = np.diag(self._covariance(cov))
+        frame = estimates_frame(self.coefficients, np.sqrt(variance), level)
+        frame.index = pd.Index(self.names, name="coefficient")
+        return frame
+
+    @property
+    def estimates(self) -> pd.Series:
+        """The coefficients, by name."""
+        return pd.Series(self.coefficients, index=list(self.names), name="estimate")
+
+    def summary(self, cov: Covariance | None = None) -> str:
+        """Fit and estimates as a page of text."""
+        return summarise(self, cov or self.default_cov)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def __repr__(self) -> str:
+        return (
+            f"<MnlResult: {self.n_parameters} parameters, log-likelihood {self.loglik:.3f}, "
+            f"{self.n_situations} situations>"
+        )
+
+    # -- Prediction -------------------------------------------------------------------------
+
+    def probabilities(self, data: ChoiceData | None = None) -> Floats:
+        """P of every alternative in every situation, zero where unavailable; shape (J, N)."""
+        return whatif.probabilities(
+            self.coefficients, self.encoding, self.data if data is None else data
+        )
+
+    def predict(self, data: ChoiceData | None = None) -> pd.DataFrame:
+        """Probabilities, a row per situation and a column per alternative."""
+        data = self.data if data is None else data
+        p = self.probabilities(data)
+        index = pd.Index(data.situation, name="situation")
+        return pd.DataFrame(p.T, index=index, columns=list(self.encoding.alternatives))
+
+    def shares(self, data: ChoiceData | None = None) -> pd.Series:
+        """Predicted (weighted) market shares."""
+        data = self.data if data is None else data
+        found = whatif.prediction(self.coefficients, self.encoding, data)
+        share = found.shares / found.weight
+        return pd.Series(share, index=list(self.encoding.alternatives), name="share")
+
+    def score(self, data: ChoiceData | None = None) -> Score:
+        """Log-likelihood, accuracy and shares on any data with observed choices."""
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        observed = data.shares()
+        found = whatif.prediction(self.coefficients, self.encoding, data)
+        predicted = found.shares / found.weight
+        return Score(
+            n=len(data),
+            loglik=found.loglik,
+            mean_loglik=found.loglik / found.weight,
+            accuracy=found.hits / found.weight,
+            shares=pd.DataFrame({"observed": observed, "predicted": predicted}),
+        )
+
+    # -- What if ----------------------------------------------------------------------------
+
+    def wtp(
+        self,
+        attribute: str,
+        cost: str,
+        *,
+        by: Sequence[str] | None = None,
+        data: ChoiceData | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Willingness to pay: how much cost a unit or a level of the attribute is worth.
+
+        The ratio of the mean marginal utilities of `attribute` and `cost` over the situations
+        where the alternative is available, with delta-method standard errors. It is positive when
+        both please or both displease, as time and cost do: the value of saving time. For something
+        that pleases, such as quality, it is negative: minus what one would pay for it.
+
+        Where the cost enters in a form that is not linear, such as a logarithm, situations in which
+        it is exactly zero (holders of a season ticket) are left out of both means: nobody trades
+        money there. `n` is how many remain.
+
+        An attribute with levels, such as a brand, or in classes has a row for each but the
+        reference: how much more cost one would bear to have it instead of the reference,
+        -β_level / β_cost. It is positive for what one would pay for, negative for what one would
+        have to be paid for.
+
+        Parameters
+        ----------
+        attribute, cost
+            Such as ``"TT"`` and ``"CO"``.
+        by
+            Categorical covariates to segment by; unless told, those that either is interacted
+            with. ``[]`` for none.
+        data
+            Situations to average over; those of the estimation unless told.
+        cov, level
+            Which covariance, and the level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            alternative, segment, n, estimate, std_err, low, high; behind segment, level where the
+            attribute has levels or classes.
+        """
+        found = money.willingness_to_pay(
+            self.coefficients,
+            self.encoding,
+            self.data if data is None else data,
+            attribute,
+            cost,
+            by,
+        )
+        keys = ["alternative", "segment", *(["level"] if found[0].level else []), "n"]
+        return self._derived(found, keys, cov, level)
+
+    def elasticities(
+        self,
+        attribute: str,
+        *,
+        by: Sequence[str] = (),
+        cross: bool | None = None,
+        data: ChoiceData | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Aggregate point elasticities of demand, by sample enumeration.
+
+        Parameters
+        ----------
+        attribute
+            What changes by one percent.
+        by
+            Categorical covariates to segment by.
+        cross
+            Also the elasticities of other alternatives; with up to ten alternatives unless told.
+        data
+            Situations to sum over; those of the estimation unless told.
+        cov, level
+            Which covariance, and the level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            changed (whose attribute), alternative (whose demand), segment, n, estimate, std_err,
+            low, high.
+        """
+        if cross is None:
+            cross = len(self.encoding.alternatives) <= MOST_CROSS
+        found = whatif.elasticities(
+            self.coefficients,
+            self.encoding,
+            self.data if data is None else data,
+            attribute,
+            by,
+            cross=cross,
+        )
+        return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
+
+    def _derived(
+        self, found: list[whatif.Estimate], keys: list[str], cov: Covariance | None, level: float
+    ) -> pd.DataFrame:
+        """Delta method: the standard error of f(β) is √(∇f' Cov ∇f), over finite coefficients.
+
+        A coefficient that runs to infinity has no variance. It spoils the error only of what moves
+        with it by more than `SPOILS` of that error: where it runs to, probabilities are 0 or 1, and
+        what is summed over them hardly does.
+        """
+        matrix = self._covariance(cov)
+        gradients = np.stack([e.gradient for e in found])
+        unknown = self.is_infinite
+        known = np.where(np.isnan(matrix), 0.0, matrix)
+        variance = np.einsum("ij,jk,ik->i", gradients, known, gradients)
+        moves = np.abs(gradients * self.coefficients)[:, unknown]
+        tolerated = SPOILS * np.sqrt(np.maximum(variance, 0.0))
+        variance[(moves > tolerated[:, None]).any(axis=1)] = np.nan
+        values = np.array([e.value for e in found])
+        frame = estimates_frame(values, np.sqrt(np.maximum(variance, 0.0)), level)
+        for position, key in enumerate(keys):
+            frame.insert(position, key, [getattr(e, key) for e in found])
+        # The question is how large, not whether zero; and it prints in 80 columns.
+        return DisplayFrame(frame.drop(columns=["z", "p"]))
+
+
+def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
+    """Estimate, std_err, z, p, low, high."""
+    if not 0 < level < 1:
+        raise ArdchoiceError(
+            f"The level of an interval lies between 0 and 1, such as 0.95, not {level}."
+        )
+    with np.errstate(divide="ignore", invalid="ignore"):
+        z = values / std_err
+    half = stats.norm.ppf(0.5 + level / 2) * std_err
+    return pd.DataFrame(
+        {
+            "estimate": values,
+            "std_err": std_err,
+            "z": z,
+            "p": 2 * stats.norm.sf(np.abs(z)),
+            "low": values - half,
+            "high": values + half,
+        }
+    )

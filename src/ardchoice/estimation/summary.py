@@ -1,0 +1,70 @@
+"""What `result.summary()` prints: fit first, then estimates."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ardchoice.text import decimals, number, p_value, table
+
+if TYPE_CHECKING:
+    from ardchoice.estimation.result import Covariance, Result
+
+KIND = {
+    "classical": "classical standard errors",
+    "robust": "robust standard errors",
+    "cluster": "standard errors clustered by person",
+}
+
+
+def summarise(result: Result, cov: Covariance) -> str:
+    """Fit statistics and estimates, in 80 columns."""
+    return "\n\n".join([_head(result), _fit(result), _estimates(result, cov)])
+
+
+def _head(result: Result) -> str:
+    persons = "" if result.n_persons is None else f" of {result.n_persons:,} persons"
+    verdict = (
+        f"converged in {result.iterations} Newton steps"
+        if result.converged
+        else f"DID NOT CONVERGE: {number(result.decrement)} of log-likelihood still to be gained"
+    )
+    infinite = int(result.is_infinite.sum())
+    if infinite:
+        verdict += f",\napart from {infinity(infinite)}"
+    return (
+        f"Multinomial logit, {result.n_parameters} parameters\n"
+        f"{result.n_situations:,} choice situations{persons}; {verdict}"
+    )
+
+
+def infinity(count: int) -> str:
+    """How many run to infinity."""
+    if count == 1:
+        return "1 coefficient that runs to infinity"
+    return f"{count} coefficients that run to infinity"
+
+
+def _fit(result: Result) -> str:
+    left = [
+        ("Log-likelihood", f"{result.loglik:,.3f}"),
+        ("  at equal shares", f"{result.null_loglik:,.3f}"),
+        ("  with constants only", f"{result.constants_loglik:,.3f}"),
+    ]
+    right = [
+        ("AIC", f"{result.aic:,.1f}", "rho2", f"{result.rho2:.4f}"),
+        ("BIC", f"{result.bic:,.1f}", "rho2 bar", f"{result.rho2_bar:.4f}"),
+        ("", "", "", ""),
+    ]
+    rows = [[*a, f"   {b[0]}", b[1], f"   {b[2]}", b[3]] for a, b in zip(left, right, strict=True)]
+    return table(rows)
+
+
+def _estimates(result: Result, cov: Covariance) -> str:
+    frame = result.to_frame(cov)
+    cells = frame[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
+    rows = [
+        [name, number(estimate), number(std_err), decimals(z), p_value(p)]
+        for name, (estimate, std_err, z, p) in zip(result.names, cells, strict=True)
+    ]
+    body = table(rows, ["coefficient", "estimate", "std err", "z", "p"])
+    return f"{body}\n{KIND[cov]}"

@@ -1,0 +1,30 @@
+"""Numerical methods that know no model: the one pass over blocks, Newton's method."""
+
+from ardchoice.numerics.newton import NewtonFit, is_definite, maximise, newton_step
+from ardchoice.numerics.passes import (
+    BlockSource,
+    Measure,
+    Measured,
+    default_threads,
+    map_reduce,
+    ordered_map,
+    single_blas_thread,
+)
+from ardchoice.numerics.sums import Order, Sums, penalised
+
+__all__ = [
+    "Order",
+    "Sums",
+    "penalised",
+    "BlockSource",
+    "Measure",
+    "Measured",
+    "NewtonFit",
+    "default_threads",
+    "is_definite",
+    "maximise",
+    "newton_step",
+    "ordered_map",
+    "single_blas_thread",
+    "map_reduce",
+]

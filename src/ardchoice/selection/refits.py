@@ -1,0 +1,358 @@
+"""Exact refits of sets of candidate terms, and quadratics around them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+
+from ardchoice._types import Floats, Ints
+from ardchoice.ard import (
+    ArdFit,
+    ColumnMoments,
+    LogitLikelihood,
+    Quadratic,
+    Standardization,
+    change_basis,
+    expand,
+)
+from ardchoice.checkpoints import Journal
+from ardchoice.data import ChoiceData
+from ardchoice.design import (
+    BLOCK_BYTES,
+    Block,
+    CachedBlocks,
+    Design,
+    Encoding,
+    Part,
+    StreamedBlocks,
+)
+from ardchoice.families import one_pass
+from ardchoice.numerics import Sums, map_reduce, maximise, newton_step, penalised
+from ardchoice.selection.constraints import TermSet
+from ardchoice.selection.surrogate import columns_of
+from ardchoice.space import Term
+
+RIDGE = 1e-7
+"""Share of the curvature at zero added as a prior precision: it holds an estimate that would run to
+infinity, and moves a log-likelihood by far less than a criterion can notice."""
+CONSTANT = 1e-12
+"""Share of its squares below which the spread of a column is rounding."""
+ASTRAY = 100.0
+"""Log-likelihood to be gained at a start that is no help."""
+CLOSE = 2e-3
+"""Log-likelihood still to be gained at which a refit is exact enough to be compared."""
+
+
+@dataclass(frozen=True, eq=False)
+class Refit:
+    """A set of terms at its maximum.
+
+    Attributes
+    ----------
+    chosen
+    loglik
+    beta
+        Coefficients of all candidates, zero outside; scaled, in the order of blocks; shape (D,).
+    below
+        Not exact, only known to be below this log-likelihood; minus infinity where it is exact.
+    """
+
+    chosen: TermSet
+    loglik: float
+    beta: Floats
+    below: float = -np.inf
+
+
+class RefitCache:
+    """Everything that is estimated from one data set and one list of candidates.
+
+    Columns are scaled to unit spread but not centred: a set of terms may lack the constant that
+    centring leans on. They stand in the order in which blocks hold them.
+
+    Parameters
+    ----------
+    data, encoding
+        D columns.
+    scale
+        In the order of the terms; shape (D,).
+    journal
+        Of refits, if what is asked for in the same order need not be fitted again.
+    spread
+        Of the columns over the rows of these data where available, if it is known.
+    """
+
+    def __init__(
+        self,
+        data: ChoiceData,
+        encoding: Encoding,
+        scale: Floats,
+        journal: Journal | None = None,
+        spread: ColumnMoments | None = None,
+    ) -> None:
+        data = with_unit_weights(data)
+        self.data, self.encoding, self.scale = data, encoding, scale
+        design = Design(data, encoding)
+        self.likelihood = LogitLikelihood(design, np.zeros(len(scale)), scale)
+        self.position = design.position
+        self.columns: tuple[Ints, ...] = tuple(
+            design.position[t.start : t.columns.stop] for t in encoding.terms
+        )
+        self.refits, self.passes, self.journal = 0, 0, journal
+        self._known: dict[TermSet, Refit] = {}
+        if spread is not None:
+            self.__dict__["ridge"] = _ridge_of(spread, scale, encoding)[design.order]
+
+    @classmethod
+    def of(cls, fit: ArdFit, journal: Journal | None = None) -> RefitCache:
+        """For the candidates of a relevance fit."""
+        return cls(fit.data, fit.encoding, fit.scale, journal)
+
+    @classmethod
+    def of_many(cls, fit: ArdFit, journal: Journal | None = None) -> RefitCache:
+        """The same where a pass is dear: what relevance found out is not found out again."""
+        weight = fit.data.weight
+        same = fit.spread.over == "available" and (weight is None or bool(weight.all()))
+        spread = fit.spread if same else None
+        return cls(fit.data, fit.encoding, fit.scale, journal, spread)
+
+    def around_relevance(self, fit: ArdFit) -> Quadratic:
+        """The quadratic of a relevance fit on these columns, held by the ridge; no pass.
+
+        Its columns were centred, and their constants knew: these take it up.
+        """
+        change = change_basis(
+            Standardization(fit.centre, fit.scale),
+            Standardization(np.zeros(len(self.scale)), self.scale),
+            self.encoding,
+        )
+        old, order = fit.quadratic, self.likelihood.design.order
+        weight = 1.0 if fit.data.weight is None else len(self.data) / fit.data.total_weight
+        b, h = change.linear(old.b)[order], change.curvature(old.curvature)[np.ix_(order, order)]
+        beta = change.coefficients(fit.mean)[order]
+        constant = weight * old.constant + 0.5 * float(self.ridge @ beta**2)
+        return Quadratic(constant, weight * b, weight * h + np.diag(self.ridge))
+
+    @classmethod
+    def for_terms(cls, data: ChoiceData, terms: Iterable[Term]) -> RefitCache:
+        """For terms that are learned from the data, on columns of unit spread."""
+        design = Design(data, tuple(terms))
+        spread = design.moments(design.passing()).sd
+        return cls(data, design.encoding, np.where(spread > 0, spread, 1.0))
+
+    @property
+    def n(self) -> int:
+        """Choice situations."""
+        return len(self.data)
+
+    def raw(self, beta: Floats) -> Floats:
+        """Coefficients in the user's units and in the order of the terms; shape (D,)."""
+        return np.asarray(beta[self.position] / self.scale)
+
+    # -- Refits -------------------------------------------------------------------------------
+
+    def refit(self, chosen: TermSet, start: Floats | None = None, wanted: float = -np.inf) -> Refit:
+        """The maximum likelihood of a set of terms; what is known well enough is not fitted again.
+
+        Parameters
+        ----------
+        chosen
+        start
+            Coefficients near the maximum; shape (D,).
+        wanted
+            A log-likelihood below which the result need not be exact.
+        """
+        known = self._known.get(chosen)
+        if known is None or known.below > wanted:
+            known = self._known[chosen] = self._noted(chosen, start, wanted)
+        return known
+
+    def _noted(self, chosen: TermSet, start: Floats | None, wanted: float) -> Refit:
+        """The next refit: from the journal if it is there, else fitted and put there."""
+        at, self.refits = self.refits, self.refits + 1
+        if self.journal is None:
+            return self._refit(chosen, start, wanted)
+        columns, terms = columns_of(self.columns, chosen), sorted(chosen)
+        if at < len(self.journal) and self.journal[at]["terms"] == terms:
+            entry = self.journal[at]
+            beta = np.zeros(len(self.scale))
+            beta[columns] = entry["beta"]
+            return Refit(chosen, float(entry["loglik"]), beta, float(entry["below"]))
+        fitted = self._refit(chosen, start, wanted)
+        if at == len(self.journal):
+            self.journal.append(
+                {
+                    "terms": terms,
+                    "loglik": fitted.loglik,
+                    "below": fitted.below,
+                    "beta": fitted.beta[columns],
+                }
+            )
+        return fitted
+
+    def _refit(self, chosen: TermSet, start: Floats | None, wanted: float) -> Refit:
+        columns = columns_of(self.columns, chosen)
+        out = np.zeros(len(self.scale))
+        if not len(columns):
+            return Refit(chosen, float(one_pass(out, self._blocks, 0).loglik), out)
+        blocks, columns = self._some(chosen, columns)
+        ridge = self.ridge[columns]
+        begin = np.zeros(len(columns)) if start is None else start[columns]
+        first = None
+
+        def target(beta: Floats, _: bool) -> Sums:
+            self.passes += 1
+            return penalised(one_pass(beta, blocks), beta, ridge)
+
+        if start is not None:
+            first = target(begin, False)
+            # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
+            if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
+                begin, first = np.zeros(len(columns)), None
+        fit = maximise(target, begin, first=first, tolerance=CLOSE, wanted=wanted)
+        out[columns] = fit.beta
+        # What the last step gains is not in the log-likelihood of where it was measured.
+        loglik = fit.loglik + fit.decrement + 0.5 * float(ridge @ fit.beta**2)
+        return Refit(chosen, loglik, out, -np.inf if fit.converged else wanted)
+
+    def quadratic(self, fitted: Refit) -> Quadratic:
+        """The log-likelihood over all candidates around a refit, held by the ridge; one pass.
+
+        What the ridge takes from the refit itself is given back: coefficients that only the ridge
+        holds can be large, and a quadratic that is below its own refit underrates all around it.
+        """
+        self.passes += 1
+        around = expand(one_pass(fitted.beta, self._blocks), fitted.beta)
+        constant = around.constant + 0.5 * float(self.ridge @ fitted.beta**2)
+        return Quadratic(constant, around.b, around.curvature + np.diag(self.ridge))
+
+    @cached_property
+    def ridge(self) -> Floats:
+        """Prior precision of every column; shape (D,)."""
+        squares, sums, count = map_reduce(_sizes, self._blocks)
+        beyond = squares - sums**2 / np.maximum(count, 1)
+        return _ridge(squares, beyond, len(self.encoding.alternatives))
+
+    def loglik_on(self, data: ChoiceData, fitted: Refit) -> float:
+        """The log-likelihood of other data at the coefficients of a refit."""
+        kept = sorted(fitted.chosen)
+        if not kept:
+            return -sum(
+                float(np.log(data.available[:, rows].sum(axis=0)) @ data.weights_of(rows))
+                for rows in data.ranges()
+            )
+        zero = np.zeros(len(self.scale))
+        some = LogitLikelihood(Design(data, self.encoding), zero, self.scale).restrict(kept)
+        columns = np.concatenate([self.columns[t] for t in kept])[some.design.order]
+        return float(one_pass(fitted.beta[columns], some.blocks, 0).loglik)
+
+    # -- Blocks -------------------------------------------------------------------------------
+
+    @property
+    def _blocks(self) -> CachedBlocks | StreamedBlocks:
+        return self.likelihood.blocks
+
+    def _some(self, chosen: TermSet, columns: Ints) -> tuple[Iterable[Block], Ints]:
+        """Blocks with the columns of some terms only, and which these are."""
+        if isinstance(self._blocks, CachedBlocks):
+            return subset(self._blocks, columns), columns
+        restricted = self.likelihood.restrict(sorted(chosen))
+        inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
+        return restricted.blocks, inside[restricted.design.order]
+
+
+def _ridge_of(spread: ColumnMoments, scale: Floats, encoding: Encoding) -> Floats:
+    """The ridge, from how the columns lie; shape (D,)."""
+    beyond = spread.count * (spread.sd / scale) ** 2
+    squares = beyond + spread.count * (spread.mean / scale) ** 2
+    return _ridge(squares, beyond, len(encoding.alternatives))
+
+
+def _ridge(squares: Floats, beyond: Floats, alternatives: int) -> Floats:
+    """From the squares of columns, and those beyond their means.
+
+    What a column says beyond its mean; a constant has nothing else to say. Where rows have none of
+    it at all, a weight of one holds the coefficient at zero.
+    """
+    size = np.where(beyond > CONSTANT * squares, beyond, squares)
+    return np.where(squares > 0, RIDGE * size / alternatives, 1.0)
+
+
+def _sizes(block: Block) -> Floats:
+    """Squares, sum and count of the values of every column; shape (3, D)."""
+    out = np.zeros((3, block.n_columns))
+    for part in block.parts:
+        here = block.available
+        x, k = part.x, part.columns
+        out[0, k] = np.einsum("kab,kab->k", x, x)
+        out[1, k] = x.sum(axis=(1, 2))
+        out[2, k] = x[0].size if here is None else here[list(part.alternatives)].sum()
+    return out
+
+
+def with_unit_weights(data: ChoiceData) -> ChoiceData:
+    """Weights that average to one, rows of weight zero left out: a criterion counts situations."""
+    if data.weight is None:
+        return data
+    if not data.weight.all():
+        data = data.take(data.weight > 0)
+    weight = data.weights
+    return replace(data, weight=weight / weight.mean())
+
+
+def subset(blocks: Sequence[Block], columns: Ints) -> list[Block]:
+    """Blocks with some of their columns, ascending: fewer of them, for they are smaller."""
+    width = sum(b - a for a, b in _inside(blocks[0], columns))
+    rows = max(1, BLOCK_BYTES // (8 * max(width, 1)))
+    out: list[Block] = []
+    waiting: list[Block] = []
+    for block in blocks:
+        waiting.append(block)
+        if sum(b.shape[1] for b in waiting) >= rows:
+            out.append(_joined(waiting, columns))
+            waiting = []
+    return [*out, _joined(waiting, columns)] if waiting else out
+
+
+def _inside(block: Block, columns: Ints) -> list[tuple[int, int]]:
+    """Which of the wanted columns each part has: a range of them."""
+    return [
+        (int(a), int(b))
+        for a, b in (
+            np.searchsorted(columns, [p.columns.start, p.columns.stop]) for p in block.parts
+        )
+    ]
+
+
+def _joined(blocks: Sequence[Block], columns: Ints) -> Block:
+    """Some columns of several blocks, one below the other."""
+    n = sum(block.shape[1] for block in blocks)
+    parts, start = [], 0
+    for i, (first, last) in enumerate(_inside(blocks[0], columns)):
+        if last == first:
+            continue
+        part = blocks[0].parts[i]
+        inside = columns[first:last] - part.columns.start
+        x = np.empty((last - first, len(part.alternatives), n))
+        at = 0
+        for block in blocks:
+            rows = block.shape[1]
+            np.take(block.parts[i].x, inside, axis=0, out=x[:, :, at : at + rows], mode="clip")
+            at += rows
+        parts.append(Part(part.alternatives, slice(start, start + last - first), x))
+        start += last - first
+    everywhere = all(block.available is None for block in blocks)
+    shown = [
+        np.ones(block.shape, dtype=bool) if block.available is None else block.available
+        for block in blocks
+    ]
+    weights = [block.weight for block in blocks if block.weight is not None]
+    return Block(
+        parts=tuple(parts),
+        available=None if everywhere else np.concatenate(shown, axis=1),
+        choice=np.concatenate([block.choice for block in blocks]),
+        weight=np.concatenate(weights) if weights else None,
+        shape=(blocks[0].shape[0], n),
+    )
