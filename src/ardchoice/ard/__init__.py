@@ -14,6 +14,7 @@ from ardchoice.ard.standardization import ColumnMoments, Standardization, change
 from ardchoice.ard.trace import Step
 
 __all__ = [
+    "PAPER_LAMBDA_CUTOFF",
     "ArdFit",
     "ColumnMoments",
     "Dsvi",
@@ -21,7 +22,6 @@ __all__ = [
     "LogitLikelihood",
     "Newton",
     "OnlineState",
-    "PAPER_LAMBDA_CUTOFF",
     "Prior",
     "Quadratic",
     "Solver",

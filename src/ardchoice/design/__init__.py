@@ -14,13 +14,13 @@ from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
 __all__ = [
     "BLOCK_BYTES",
+    "KEEP_BYTES",
     "Block",
     "CachedBlocks",
     "ColumnStore",
     "Design",
     "Deviations",
     "Encoding",
-    "KEEP_BYTES",
     "Levels",
     "Of",
     "Part",

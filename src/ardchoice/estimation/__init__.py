@@ -12,8 +12,8 @@ from ardchoice.estimation.wtp import levels_of
 
 __all__ = [
     "ALL",
-    "Covariance",
     "KIND",
+    "Covariance",
     "LikelihoodRatio",
     "Result",
     "Score",

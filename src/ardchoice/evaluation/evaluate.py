@@ -17,8 +17,8 @@ from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding, learn_encoding
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError, SpecificationError
 from ardchoice.estimation import Result, fit_mnl, null_loglik, probabilities
-from ardchoice.evaluation.path import selection_path
 from ardchoice.evaluation.calibration import calibration
+from ardchoice.evaluation.path import selection_path
 from ardchoice.evaluation.stability import stability
 from ardchoice.numerics import single_blas_thread
 from ardchoice.progress import Listener, PhaseProgress

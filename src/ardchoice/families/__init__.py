@@ -15,8 +15,6 @@ from ardchoice.families.mnl.separation import check_separation, vanished_directi
 from ardchoice.families.mnl.start import Start, start_near
 
 __all__ = [
-    "one_pass",
-    "one_pass",
     "Start",
     "check_identification",
     "check_separation",
@@ -25,6 +23,7 @@ __all__ = [
     "evaluate_at",
     "evaluate_with_scores",
     "must_be_identified",
+    "one_pass",
     "proves_maximum",
     "start_near",
     "utilities",

@@ -13,18 +13,18 @@ from ardchoice.numerics.passes import (
 from ardchoice.numerics.sums import Order, Sums, penalised
 
 __all__ = [
-    "Order",
-    "Sums",
-    "penalised",
     "BlockSource",
     "Measure",
     "Measured",
     "NewtonFit",
+    "Order",
+    "Sums",
     "default_threads",
     "is_definite",
+    "map_reduce",
     "maximise",
     "newton_step",
     "ordered_map",
+    "penalised",
     "single_blas_thread",
-    "map_reduce",
 ]

@@ -13,11 +13,11 @@ from ardchoice.progress.event import (
 from ardchoice.progress.views import duration
 
 __all__ = [
-    "Event",
     "KINDS",
+    "PHASES",
+    "Event",
     "Kind",
     "Listener",
-    "PHASES",
     "Phase",
     "PhaseProgress",
     "Progress",

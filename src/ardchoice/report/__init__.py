@@ -9,13 +9,13 @@ from ardchoice.report.tables import strip_control_characters, to_csv, write_tabl
 
 __all__ = [
     "BLUE",
-    "Cell",
-    "Figure",
     "GREEN",
     "GREY",
-    "Mark",
     "ORANGE",
     "STYLE",
+    "Cell",
+    "Figure",
+    "Mark",
     "Table",
     "environment",
     "show",

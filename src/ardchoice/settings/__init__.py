@@ -11,8 +11,8 @@ from ardchoice.settings.values import transform_text
 from ardchoice.settings.writing import to_toml
 
 __all__ = [
-    "Finding",
     "PACKAGES",
+    "Finding",
     "StudySettings",
     "agree",
     "check_study",

@@ -21,10 +21,10 @@ from ardchoice.space.transforms import (
 )
 
 __all__ = [
-    "BoxCox",
     "CONSTANT",
-    "Classes",
     "EVERYWHERE",
+    "BoxCox",
+    "Classes",
     "Linear",
     "Log",
     "Log1p",
