@@ -27,7 +27,7 @@ import numpy.typing as npt
 
 import ardchoice as ac
 from ard import gram_seconds
-from ardchoice.estimation.elasticities import probabilities
+from ardchoice.estimation import Model, probabilities
 from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.criterion import bic
@@ -163,7 +163,7 @@ def by_ridge(case: Case, terms: Iterable[Term]) -> Outcome:
     models = RefitCache.for_terms(case.data, terms)
     with single_blas_thread():
         fitted = models.refit(frozenset(range(len(terms))))
-    chance = probabilities(models.raw(fitted.beta), models.encoding, case.data)
+    chance = probabilities(Model(models.raw(fitted.beta), models.encoding), case.data)
     return Outcome(terms, chance, -2 * fitted.loglik + len(fitted.beta) * np.log(len(case.data)))
 
 

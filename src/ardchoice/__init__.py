@@ -9,6 +9,7 @@ from ardchoice.design import Design
 from ardchoice.errors import (
     ArdchoiceError,
     ArdchoiceWarning,
+    ConvergenceWarning,
     DataError,
     IdentificationError,
     SeparationError,
@@ -16,9 +17,17 @@ from ardchoice.errors import (
     SpecificationError,
     TransformError,
 )
-from ardchoice.estimation import Result, compare, fit_mnl, likelihood_ratio_test, simulate_choices
+from ardchoice.estimation import (
+    Result,
+    compare,
+    fit,
+    fit_mnl,
+    likelihood_ratio_test,
+    simulate_choices,
+)
 from ardchoice.evaluation import held_out, selection_path, stability
 from ardchoice.export import export
+from ardchoice.families import Mnl
 from ardchoice.record import Path
 from ardchoice.selection import (
     Bic,
@@ -50,6 +59,7 @@ __all__ = [
     "Bic",
     "Categorical",
     "ChoiceData",
+    "ConvergenceWarning",
     "Cut",
     "DataError",
     "Design",
@@ -60,6 +70,7 @@ __all__ = [
     "HeldOut",
     "IdentificationError",
     "LambdaAbove",
+    "Mnl",
     "Newton",
     "Numeric",
     "Path",
@@ -79,6 +90,7 @@ __all__ = [
     "connect",
     "datasets",
     "export",
+    "fit",
     "fit_ard",
     "fit_mnl",
     "held_out",

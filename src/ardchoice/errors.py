@@ -85,6 +85,10 @@ class ArdchoiceWarning(UserWarning):
     """Something a modeller should know, though the work can go on."""
 
 
+class ConvergenceWarning(ArdchoiceWarning):
+    """An iterative method stopped before its end: do not use what it returned."""
+
+
 @dataclass(frozen=True)
 class Problem:
     """One thing found while checking a table of choices.

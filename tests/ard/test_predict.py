@@ -6,7 +6,7 @@ import pytest
 import ardchoice as ac
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.predict import posterior_probabilities
-from ardchoice.estimation.elasticities import probabilities
+from ardchoice.estimation import Model, probabilities
 
 DRAWN = 0.01  # of a probability: the error of 4,000 draws
 
@@ -35,7 +35,7 @@ def test_at_the_mean_they_are_those_of_the_coefficients(
     for term in fit.encoding.terms:
         (j,) = term.alternatives
         shift[j] -= float(raw[term.columns] @ fit.centre[term.columns])
-    logs = np.log(np.maximum(probabilities(raw, fit.encoding, data), 1e-300))
+    logs = np.log(np.maximum(probabilities(Model(raw, fit.encoding), data), 1e-300))
     utility = np.where(data.available, logs + shift[:, None], -np.inf)
     expected = np.exp(utility - utility.max(axis=0))
     np.testing.assert_allclose(p, expected / expected.sum(axis=0), atol=1e-9)

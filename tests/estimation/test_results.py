@@ -30,7 +30,7 @@ def test_z_p_and_intervals_follow_from_estimates(results: dict[str, Result]) -> 
     np.testing.assert_allclose(frame["p"], 2 * (1 - stats.norm.cdf(np.abs(z))), atol=1e-12)
     np.testing.assert_allclose(frame["high"] - frame["low"], 2 * 1.6448536 * frame["std_err"])
     assert frame.index.name == "coefficient"
-    assert list(frame) == ["estimate", "std_err", "z", "p", "low", "high"]
+    assert list(frame) == ["estimate", "std_err", "z", "p", "low", "high", "kind"]
 
 
 def test_errors_are_clustered_by_person_unless_told(results: dict[str, Result]) -> None:

@@ -9,6 +9,7 @@ import ardchoice as ac
 from ardchoice.design import Design
 from ardchoice.estimation import covariance as module
 from ardchoice.estimation.covariance import scored_pass
+from ardchoice.families import Mnl, evaluate_with_scores
 from ardchoice.space.grammar import parse_specification
 
 TEXT = "TRAIN: ASC + TT\nSM: ASC + TT + CO\nCAR: TT"
@@ -19,7 +20,7 @@ EXACT = 1e-12
 def by_hand(data, beta):
     """Scores from one block of everything, added up person by person."""
     design = Design(data, parse_specification(TEXT).terms)
-    s = module.evaluate_with_scores(beta, design.block(slice(0, len(data))))[1]
+    s = evaluate_with_scores(beta, design.block(slice(0, len(data))))[1]
     each = np.stack([s[:, data.person == p].sum(axis=1) for p in range(data.n_persons)])
     return s @ s.T, each.T @ each
 
@@ -36,7 +37,8 @@ def test_products_of_scores_are_those_of_persons_one_by_one(monkeypatch, order, 
         monkeypatch.setattr(module, "MOST_SUMS", 40 * design.n_columns)
         monkeypatch.setattr(module, "PIECE", 16)
     blocks = [design.block(slice(a, a + 70)) for a in range(0, len(data), 70)]
-    found = scored_pass(beta, blocks, data.person)
+    layout = Mnl().layout(design.encoding).reordered(design.order)
+    found = scored_pass(Mnl(), layout, beta, blocks, data.person)
     robust, cluster = by_hand(data, beta)
     np.testing.assert_allclose(found.meat, robust, rtol=EXACT, atol=1e-9)
     np.testing.assert_allclose(found.clustered, cluster, rtol=EXACT, atol=1e-9)

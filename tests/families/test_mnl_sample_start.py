@@ -159,7 +159,7 @@ def test_a_start_that_leads_astray_is_forgotten(monkeypatch, far):
         beta = np.full(n_columns, far)
         return Start(beta, one_pass(beta, blocks))
 
-    monkeypatch.setattr("ardchoice.estimation.fit.start_near", astray)
+    monkeypatch.setattr("ardchoice.families.mnl.family.start_near", astray)
     assert_same(ac.fit_mnl(data, SPECIFIC), expected)
 
 

@@ -2,8 +2,9 @@
 
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.compare import LikelihoodRatio, compare, likelihood_ratio_test
-from ardchoice.estimation.elasticities import ALL, probabilities
-from ardchoice.estimation.fit import fit_mnl
+from ardchoice.estimation.elasticities import ALL
+from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
+from ardchoice.estimation.model import Model, probabilities
 from ardchoice.estimation.predict import predict_table
 from ardchoice.estimation.result import Covariance, Result, Score
 from ardchoice.estimation.simulate import simulate_choices
@@ -15,9 +16,11 @@ __all__ = [
     "KIND",
     "Covariance",
     "LikelihoodRatio",
+    "Model",
     "Result",
     "Score",
     "compare",
+    "fit",
     "fit_mnl",
     "infinity",
     "levels_of",

@@ -14,7 +14,7 @@ from scipy import linalg
 
 from ardchoice._types import Floats
 from ardchoice.design import Block
-from ardchoice.families import evaluate_with_scores
+from ardchoice.families import Family, ParameterLayout
 from ardchoice.numerics import Sums, map_reduce
 
 MOST_SUMS = 1 << 24
@@ -40,7 +40,11 @@ class ScoredSums(Sums):
 
 
 def scored_pass(
-    beta: Floats, blocks: Iterable[Block], person: npt.NDArray[np.integer[Any]] | None
+    family: Family,
+    layout: ParameterLayout,
+    theta: Floats,
+    blocks: Iterable[Block],
+    person: npt.NDArray[np.integer[Any]] | None,
 ) -> ScoredSums:
     """The pass that estimation ends with: all that the covariances need, at once.
 
@@ -50,24 +54,28 @@ def scored_pass(
 
     Parameters
     ----------
-    beta
-        Shape (D,).
+    family
+    layout
+        In block order.
+    theta
+        Shape (P,).
     blocks
         Of a design.
     person
         Shape (N,); None without persons.
     """
     if person is None:
-        return map_reduce(partial(_scored, _Who(beta)), blocks).ended(None)
+        return map_reduce(partial(_scored, _Who(family, layout, theta)), blocks).ended(None)
     count = int(person.max()) + 1
-    large = count * len(beta) > MOST_SUMS
+    large = count * len(theta) > MOST_SUMS
     if not large or _in_runs(person, count):
-        found = map_reduce(partial(_scored, _Who(beta, (0, count), large)), blocks)
+        found = map_reduce(partial(_scored, _Who(family, layout, theta, (0, count), large)), blocks)
         return found.ended(found.clustered())
-    turns = -(-count * len(beta) // MOST_SUMS)
+    turns = -(-count * len(theta) // MOST_SUMS)
     edges = np.linspace(0, count, turns + 1).astype(int).tolist()
     each = [
-        map_reduce(partial(_scored, _Who(beta, here)), blocks) for here in itertools.pairwise(edges)
+        map_reduce(partial(_scored, _Who(family, layout, theta, here)), blocks)
+        for here in itertools.pairwise(edges)
     ]
     return each[0].ended(sum((one.clustered() for one in each[1:]), each[0].clustered()))
 
@@ -137,7 +145,9 @@ def _in_runs(person: npt.NDArray[np.integer[Any]], count: int) -> bool:
 class _Who:
     """Whose scores: coefficients, a range of persons (None for none), whether rows are in runs."""
 
-    beta: Floats
+    family: Family
+    layout: ParameterLayout
+    theta: Floats
     persons: tuple[int, int] | None = None
     in_runs: bool = False
 
@@ -203,7 +213,8 @@ def _merged(
 
 def _scored(who: _Who, block: Block) -> _Scored:
     """Of one block."""
-    found, s = evaluate_with_scores(who.beta, block)
+    scored = who.family.scores(who.theta, block, who.layout)
+    found, s = scored.sums, scored.each
     robust = s @ s.T
     done = np.zeros_like(robust)
     person = block.person

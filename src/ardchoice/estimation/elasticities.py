@@ -1,23 +1,26 @@
-"""What a model implies: probabilities and elasticities."""
+"""Elasticities of demand, and what they share with willingness to pay."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from itertools import product
 
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice._types import Floats
+from ardchoice._types import Bools, Floats
 from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding, Of, TermColumns
 from ardchoice.errors import SpecificationError, did_you_mean
-from ardchoice.families import choice_probabilities, utilities, weighted_columns
-from ardchoice.numerics import map_reduce
+from ardchoice.estimation.model import Model
+from ardchoice.families import Mnl, choice_probabilities, utilities, weighted_columns
 
 ALL = "all"
+DIFFERENCE_STEP = 1e-5
+"""Relative step of central differences by a parameter."""
+DIFFERENCE_SCALE = 1e-3
+"""Least size of a parameter that the step is relative to."""
 
 
 @dataclass(frozen=True)
@@ -48,62 +51,6 @@ class Estimate:
     value: float
     gradient: Floats
     level: str = ""
-
-
-def probabilities(beta: Floats, encoding: Encoding, data: ChoiceData) -> Floats:
-    """P for every alternative and situation; shape (J, N), zero where unavailable."""
-    design = Design(data, encoding)
-    out = np.empty(data.available.shape)
-    for rows in design.ranges():
-        block = design.block(rows)
-        out[:, rows] = choice_probabilities(utilities(beta[design.order], block), block.available).p
-    return out
-
-
-@dataclass(frozen=True, eq=False)
-class Predicted:
-    """How well some choices are predicted: (weighted) sums over situations.
-
-    Attributes
-    ----------
-    loglik
-    hits
-        Situations whose most likely alternative was chosen.
-    weight
-    shares
-        P; shape (J,).
-    """
-
-    loglik: float
-    hits: float
-    weight: float
-    shares: Floats
-
-    def __add__(self, other: Predicted) -> Predicted:
-        return Predicted(
-            self.loglik + other.loglik,
-            self.hits + other.hits,
-            self.weight + other.weight,
-            self.shares + other.shares,
-        )
-
-
-def prediction(beta: Floats, encoding: Encoding, data: ChoiceData) -> Predicted:
-    """One pass over any choices; without observed ones, log-likelihood and hits mean nothing."""
-    design = Design(data, encoding)
-    return map_reduce(partial(_predicted, beta[design.order]), design.passing())
-
-
-def _predicted(beta: Floats, block: Block) -> Predicted:
-    v = utilities(beta, block)
-    chance = choice_probabilities(v, block.available)
-    # From utilities, not from log P: the probability of a hopeless choice rounds to zero.
-    logs = v.ravel()[block.picked] - chance.log_total
-    hit = chance.p.argmax(axis=0) == block.choice
-    weight = np.ones(block.shape[1]) if block.weight is None else block.weight
-    return Predicted(
-        float(weight @ logs), float(weight @ hit), float(weight.sum()), chance.p @ weight
-    )
 
 
 def terms_of(encoding: Encoding, attribute: str) -> list[TermColumns]:
@@ -181,8 +128,7 @@ def times_columns(block: Block, alternative: int, weights: Floats) -> Floats:
 
 
 def elasticities(
-    beta: Floats,
-    encoding: Encoding,
+    model: Model,
     data: ChoiceData,
     attribute: str,
     by: Sequence[str],
@@ -191,12 +137,35 @@ def elasticities(
 ) -> list[Estimate]:
     """Percent change of an alternative's expected demand per percent change of an attribute.
 
-    E_ji = Σ_n w_n P_nj (1[i=j] - P_ni) x_ni ∂V_ni/∂x_ni / Σ_n w_n P_nj: sample enumeration.
+    E_ji = Σ_n w_n ∂P_nj/∂V_ni x_ni ∂V_ni/∂x_ni / Σ_n w_n P_nj: sample enumeration.
     """
-    terms = attribute_terms(encoding, attribute)
+    terms = attribute_terms(model.encoding, attribute)
     changed = sorted({j for t in terms for j in t.alternatives})
+    names = model.encoding.alternatives
+    pairs = [(i, j) for i in changed for j in range(len(names)) if cross or i == j]
     pieces = list(segments(data, by))
-    pairs = [(i, j) for i in changed for j in range(len(encoding.alternatives)) if cross or i == j]
+    if isinstance(model.family, Mnl):
+        ratios = _mnl_ratios(model, data, attribute, pieces, pairs)
+    else:
+        ratios = _numeric_ratios(model, data, attribute, pieces, pairs)
+    return [
+        Estimate(names[j], names[i], segment, int(inside.sum()), *ratios[segment, i, j].result())
+        for segment, inside in pieces
+        for i, j in pairs
+    ]
+
+
+Pieces = list[tuple[str, Bools]]
+"""Segments: their names and rows."""
+Pairs = list[tuple[int, int]]
+"""Whose attribute changes, and whose demand."""
+
+
+def _mnl_ratios(
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
+) -> dict[tuple[str, int, int], _Ratio]:
+    """With the gradient by the coefficients in closed form."""
+    beta, encoding = model.theta, model.encoding
     sums = {(s, i, j): _Ratio(encoding.n_columns) for s, _ in pieces for i, j in pairs}
     plain = Design(data, encoding)
     for rows, design, slopes in slopes_of(data, encoding, attribute, "elasticity"):
@@ -219,12 +188,46 @@ def elasticities(
                     - _pull(block, p, mean, i, w * p[j] * push)
                 )
                 ratio.d_bottom[design.order] += _pull(block, p, mean, j, w)
-    names = encoding.alternatives
-    return [
-        Estimate(names[j], names[i], segment, int(inside.sum()), *sums[segment, i, j].result())
-        for segment, inside in pieces
-        for i, j in pairs
-    ]
+    return sums
+
+
+def _numeric_ratios(
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
+) -> dict[tuple[str, int, int], _Ratio]:
+    """Of any family, from its response ∂P/∂V; the gradient by central differences."""
+    here = _ratio_sums(model, data, attribute, pieces, pairs)
+    keys = [(s, i, j) for s, _ in pieces for i, j in pairs]
+    out = {key: _Ratio(len(model.theta)) for key in keys}
+    for key, (top, bottom) in zip(keys, here, strict=True):
+        out[key].top, out[key].bottom = float(top), float(bottom)
+    for k, value in enumerate(model.theta):
+        step = DIFFERENCE_STEP * max(abs(value), DIFFERENCE_SCALE)
+        up, down = model.theta.copy(), model.theta.copy()
+        up[k], down[k] = value + step, value - step
+        above, below = (
+            _ratio_sums(replace(model, theta=theta), data, attribute, pieces, pairs)
+            for theta in (up, down)
+        )
+        for key, (d_top, d_bottom) in zip(keys, (above - below) / (2 * step), strict=True):
+            out[key].d_top[k], out[key].d_bottom[k] = d_top, d_bottom
+    return out
+
+
+def _ratio_sums(
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
+) -> Floats:
+    """Numerator and denominator of every segment and pair; shape (segments x pairs, 2)."""
+    inside = model.on(data)
+    out = np.zeros((len(pieces), len(pairs), 2))
+    for rows, design, slopes in slopes_of(data, model.encoding, attribute, "elasticity"):
+        block = inside.design.block(rows)
+        p, push = inside.probabilities(block), utilities(model.beta[design.order], slopes)
+        responses = {i: inside.response(block, i) for i, _ in pairs}
+        for s, (_, members) in enumerate(pieces):
+            w = data.weights_of(rows) * members[rows]
+            for k, (i, j) in enumerate(pairs):
+                out[s, k] += w @ (responses[i][j] * push[i]), w @ p[j]
+    return out.reshape(-1, 2)
 
 
 def _pull(block: Block, p: Floats, mean: Floats, j: int, weights: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""`Result`: estimates with everything that follows from them."""
+"""`Result`: the estimates of any family, with everything that follows from them."""
 
 from __future__ import annotations
 
@@ -16,11 +16,13 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
-from ardchoice.estimation import elasticities as whatif
-from ardchoice.estimation import wtp as money
 from ardchoice.estimation.baselines import constants_loglik
 from ardchoice.estimation.display import DisplayFrame
+from ardchoice.estimation.elasticities import Estimate, elasticities
+from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.summary import summarise
+from ardchoice.estimation.wtp import willingness_to_pay
+from ardchoice.families import Family, Mnl, ParameterLayout
 from ardchoice.space import Specification
 
 Covariance = Literal["classical", "robust", "cluster"]
@@ -65,18 +67,20 @@ class Score:
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Result:
-    """A multinomial logit estimated by maximum likelihood; D coefficients.
+    """A model estimated by maximum likelihood; P parameters, the first D of them coefficients.
 
     Attributes
     ----------
+    family
+        How utilities become probabilities.
     specification
         What was estimated.
     encoding
         How data become columns.
     coefficients
-        Shape (D,), in the order of `names`, in the user's units.
+        Estimates of all parameters, in the order of `names`, in the user's units; shape (P,).
     covariances
-        ``"classical"``, ``"robust"`` and, with persons, ``"cluster"``: shape (D, D) each.
+        ``"classical"``, ``"robust"`` and, with persons, ``"cluster"``: shape (P, P) each.
     loglik, null_loglik
         At the estimates; with equal shares.
     n_situations, n_persons
@@ -86,6 +90,8 @@ class Result:
         Newton steps, and the log-likelihood still to be gained at the end.
     data
         What it was estimated on.
+    notes
+        What to know of the estimates, a sentence each.
     """
 
     specification: Specification
@@ -100,17 +106,29 @@ class Result:
     iterations: int
     decrement: float
     data: ChoiceData = field(repr=False)
+    family: Family = Mnl()  # noqa: RUF009 - frozen
+    notes: tuple[str, ...] = ()
 
     # -- Statistics -------------------------------------------------------------------------
 
+    @cached_property
+    def model(self) -> Model:
+        """What prediction needs of it: family, estimates and encoding."""
+        return Model(self.coefficients, self.encoding, self.family)
+
+    @cached_property
+    def layout(self) -> ParameterLayout:
+        """What every parameter is: its name, kind and term."""
+        return self.family.layout(self.encoding)
+
     @property
     def names(self) -> tuple[str, ...]:
-        """The name of every coefficient."""
-        return self.encoding.names
+        """The name of every parameter."""
+        return self.layout.names
 
     @property
     def n_parameters(self) -> int:
-        """Number of coefficients, D."""
+        """Number of parameters, P."""
         return len(self.coefficients)
 
     @cached_property
@@ -162,7 +180,7 @@ class Result:
         return self.covariances[kind]
 
     def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
-        """Estimates: estimate, std_err, z, p, low, high; a row per coefficient.
+        """Estimates: estimate, std_err, z, p, low, high, kind; a row per parameter.
 
         Parameters
         ----------
@@ -174,6 +192,7 @@ class Result:
         variance = np.diag(self._covariance(cov))
         frame = estimates_frame(self.coefficients, np.sqrt(variance), level)
         frame.index = pd.Index(self.names, name="coefficient")
+        frame["kind"] = [p.kind for p in self.layout.parameters]
         return frame
 
     @property
@@ -190,17 +209,15 @@ class Result:
 
     def __repr__(self) -> str:
         return (
-            f"<MnlResult: {self.n_parameters} parameters, log-likelihood {self.loglik:.3f}, "
-            f"{self.n_situations} situations>"
+            f"<Result: {self.family.title}, {self.n_parameters} parameters, "
+            f"log-likelihood {self.loglik:.3f}, {self.n_situations} situations>"
         )
 
     # -- Prediction -------------------------------------------------------------------------
 
     def probabilities(self, data: ChoiceData | None = None) -> Floats:
         """P of every alternative in every situation, zero where unavailable; shape (J, N)."""
-        return whatif.probabilities(
-            self.coefficients, self.encoding, self.data if data is None else data
-        )
+        return probabilities(self.model, self.data if data is None else data)
 
     def predict(self, data: ChoiceData | None = None) -> pd.DataFrame:
         """Probabilities, a row per situation and a column per alternative."""
@@ -212,7 +229,7 @@ class Result:
     def shares(self, data: ChoiceData | None = None) -> pd.Series:
         """Predicted (weighted) market shares."""
         data = self.data if data is None else data
-        found = whatif.prediction(self.coefficients, self.encoding, data)
+        found = prediction(self.model, data)
         share = found.shares / found.weight
         return pd.Series(share, index=list(self.encoding.alternatives), name="share")
 
@@ -221,7 +238,7 @@ class Result:
         data = self.data if data is None else data
         must_be_choice_data(data)
         observed = data.shares()
-        found = whatif.prediction(self.coefficients, self.encoding, data)
+        found = prediction(self.model, data)
         predicted = found.shares / found.weight
         return Score(
             n=len(data),
@@ -277,9 +294,8 @@ class Result:
             alternative, segment, n, estimate, std_err, low, high; behind segment, level where the
             attribute has levels or classes.
         """
-        found = money.willingness_to_pay(
-            self.coefficients,
-            self.encoding,
+        found = willingness_to_pay(
+            self.model,
             self.data if data is None else data,
             attribute,
             cost,
@@ -321,9 +337,8 @@ class Result:
         """
         if cross is None:
             cross = len(self.encoding.alternatives) <= MOST_CROSS
-        found = whatif.elasticities(
-            self.coefficients,
-            self.encoding,
+        found = elasticities(
+            self.model,
             self.data if data is None else data,
             attribute,
             by,
@@ -332,7 +347,7 @@ class Result:
         return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
 
     def _derived(
-        self, found: list[whatif.Estimate], keys: list[str], cov: Covariance | None, level: float
+        self, found: list[Estimate], keys: list[str], cov: Covariance | None, level: float
     ) -> pd.DataFrame:
         """Delta method: the standard error of f(β) is √(∇f' Cov ∇f), over finite coefficients.
 

@@ -8,8 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from ardchoice.data import ChoiceData, draw_choices
-from ardchoice.estimation.elasticities import probabilities
-from ardchoice.estimation.fit import fit_mnl
+from ardchoice.estimation.maximum_likelihood import fit_mnl
 from ardchoice.estimation.result import Result
 from ardchoice.space import Specification, Term
 
@@ -42,7 +41,7 @@ def simulate_choices(
     """
     # Probabilities have a limit even where a coefficient has none.
     result = spec if isinstance(spec, Result) else fit_mnl(data, spec, separation="allow")
-    p = probabilities(result.coefficients, result.encoding, data)
+    p = result.probabilities(data)
     if not expected:
         return data.with_choice(draw_choices(p, np.random.default_rng(seed)))
     rows, chosen = np.nonzero(p.T)

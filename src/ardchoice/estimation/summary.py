@@ -32,7 +32,7 @@ def _head(result: Result) -> str:
     if infinite:
         verdict += f",\napart from {infinity(infinite)}"
     return (
-        f"Multinomial logit, {result.n_parameters} parameters\n"
+        f"{result.family.title}, {result.n_parameters} parameters\n"
         f"{result.n_situations:,} choice situations{persons}; {verdict}"
     )
 

@@ -20,6 +20,7 @@ from ardchoice.estimation.elasticities import (
     slopes_of,
     terms_of,
 )
+from ardchoice.estimation.model import Model
 from ardchoice.space import Linear
 
 
@@ -35,8 +36,7 @@ Means = Mapping[str, Mean]
 
 
 def willingness_to_pay(
-    beta: Floats,
-    encoding: Encoding,
+    model: Model,
     data: ChoiceData,
     attribute: str,
     cost: str,
@@ -52,6 +52,9 @@ def willingness_to_pay(
     Where the attribute has levels or classes, the numerator is minus the mean of V(level) -
     V(reference): what one would pay to have the level instead of the reference.
     """
+    encoding, beta = model.encoding, model.beta
+    # What a family has besides coefficients does not change marginal utilities.
+    extras = np.zeros(len(model.theta) - len(beta))
     for_cost = attribute_terms(encoding, cost)
     for_attribute = terms_of(encoding, attribute)
     sloped = [t for t in for_attribute if not t.is_stepwise]
@@ -76,6 +79,7 @@ def willingness_to_pay(
                 over, under = float(a @ beta), float(b @ beta)
                 value = over / under if under else np.nan
                 gradient = (a - value * b) / under if under else np.full_like(a, np.nan)
+                gradient = np.concatenate([gradient, extras])
                 out.append(Estimate(name, "", segment, n, value, gradient, level))
     if not out and groups:
         raise SpecificationError(

@@ -16,7 +16,7 @@ from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding, learn_encoding
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError, SpecificationError
-from ardchoice.estimation import Result, fit_mnl, null_loglik, probabilities
+from ardchoice.estimation import Model, Result, fit_mnl, null_loglik, probabilities
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.path import selection_path
 from ardchoice.evaluation.stability import stability
@@ -323,7 +323,7 @@ def _predicted(
 def _refitted(rest: ChoiceData, left_out: ChoiceData, encoding: Encoding) -> tuple[Floats, float]:
     models = RefitCache(rest, encoding, np.ones(encoding.n_columns))
     fitted = models.refit(frozenset(range(len(encoding.terms))))
-    p = probabilities(models.raw(fitted.beta), encoding, left_out)
+    p = probabilities(Model(models.raw(fitted.beta), encoding), left_out)
     return p, models.loglik_on(left_out, fitted)
 
 

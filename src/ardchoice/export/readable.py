@@ -270,7 +270,8 @@ def _table(result: Result) -> Iterator[str]:
     yield "\\begin{longtable}{rlrrrr}\n\\toprule\n"
     yield " & Coefficient & Estimate & Std. error & $z$ & $p$ \\\\\n\\midrule\n\\endhead\n"
     frame = result.to_frame()
-    rows = zip(result.names, frame.to_numpy(dtype=float)[:, :4].tolist(), strict=True)
+    shown = frame[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
+    rows = zip(result.names, shown.tolist(), strict=True)
     for k, (name, (estimate, std_err, z, p)) in enumerate(rows, 1):
         cells = [rf"$\beta_{{{k}}}$", tex(name), *map(_tex_cell, (estimate, std_err, z))]
         cells.append("." if np.isnan(p) else f"${p_value(p)}$")

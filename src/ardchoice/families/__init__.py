@@ -1,5 +1,20 @@
 """How utilities become probabilities and how persons differ: one folder per model family."""
 
+from ardchoice.families.estimate import climb
+from ardchoice.families.family import (
+    EstimationTask,
+    Family,
+    FamilyMeasure,
+    Maximum,
+    Parameter,
+    ParameterLayout,
+    Prediction,
+    Scores,
+    Separation,
+    coefficient_parameters,
+    family_pass,
+)
+from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
 from ardchoice.families.mnl.kernel import (
@@ -13,18 +28,35 @@ from ardchoice.families.mnl.kernel import (
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
+from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 
 __all__ = [
+    "FAMILIES",
+    "EstimationTask",
+    "Family",
+    "FamilyMeasure",
+    "Maximum",
+    "Mnl",
+    "Parameter",
+    "ParameterLayout",
+    "Prediction",
+    "Scores",
+    "Separation",
     "Start",
     "check_identification",
     "check_separation",
     "choice_probabilities",
+    "climb",
+    "coefficient_parameters",
     "evaluate",
     "evaluate_at",
     "evaluate_with_scores",
+    "family_pass",
+    "must_be_family",
     "must_be_identified",
     "one_pass",
     "proves_maximum",
+    "register_family",
     "start_near",
     "utilities",
     "vanished_directions",

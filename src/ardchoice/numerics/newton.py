@@ -1,4 +1,4 @@
-"""Newton's method with safeguards for a concave log-likelihood."""
+"""Newton's method with safeguards: concave log-likelihoods or not, with bounds or without."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy import linalg
 
-from ardchoice._types import Floats
+from ardchoice._types import Bools, Floats
 from ardchoice.numerics.sums import Sums
 
 TOLERANCE = 1e-10
@@ -24,6 +24,8 @@ STALLED = 0.1
 """Share of the decrement before above which it is rounding that is left."""
 ROUNDING = 1e-13
 """Relative error of a log-likelihood summed over many rows: smaller losses are not losses."""
+SMALLEST_EIGENVALUE = 1e-6
+"""Of a scaled indefinite Hessian, relative to the largest: it bounds steps where it is flat."""
 RIDGES = (0.0, 1e-12, 1e-9, 1e-6, 1e-3, 1.0)
 """Added to the (unit) diagonal of the scaled curvature until it can be factorised."""
 
@@ -75,6 +77,8 @@ def maximise(
     tolerance: float = TOLERANCE,
     extra_precision: float = 1.0,
     wanted: float = -np.inf,
+    concave: bool = True,
+    bounds: Floats | None = None,
 ) -> NewtonFit:
     """Climb from `start` until the Newton decrement is small.
 
@@ -89,19 +93,25 @@ def maximise(
         The sums at `start`, if they are known.
     max_iterations, tolerance
         When to stop.
-    striving
-        Share of the tolerance to go on to, as long as rounding lets it: what is summed in the last
-        pass, a step before the end, then does not tell where the climb began.
+    extra_precision
+        Share of the tolerance to continue to, as far as rounding permits: what is summed in the
+        last pass, a step before the end, then does not depend on where the climb started.
     wanted
         Stop, too, when the maximum is clearly below this log-likelihood: who compares models need
         not know exactly how bad a bad one is.
+    concave
+        Whether the Hessian is definite everywhere but for rounding. Where it need not be, the step
+        takes the absolute values of its eigenvalues: it leads up, away from saddle points.
+    bounds
+        Smallest and largest values, shape (2, D); None for none. Steps are projected on them, and
+        parameters at a bound that the gradient points beyond stay there.
     """
-    beta = start
+    beta = start if bounds is None else np.clip(start, *bounds)
     here = first if first is not None else evaluate(beta, False)
     passes, iterations = 1, 0
     decrement = np.inf
     while True:
-        step = newton_step(here)
+        step = _next_step(here, beta, concave, bounds)
         before, decrement = decrement, 0.5 * float(here.gradient @ step)
         converged = (
             decrement <= extra_precision * tolerance or STALLED * before < decrement <= tolerance
@@ -116,21 +126,64 @@ def maximise(
         predicted_decrement = LAST_PASS_FACTOR * decrement * (decrement / before) ** 2
         last = iterations > 0 and predicted_decrement <= extra_precision * tolerance
         while True:
-            there = evaluate(beta + length * step, last)
+            new = _projected(beta + length * step, bounds)
+            there = evaluate(new, last)
             passes += 1
             gain = there.loglik - here.loglik
-            if gain >= SUFFICIENT * length * 2 * decrement - noise or length < SMALLEST_STEP:
+            promised = 2 * decrement * length
+            if bounds is not None:
+                promised = float(here.gradient @ (new - beta))
+            if gain >= SUFFICIENT * promised - noise or length < SMALLEST_STEP:
                 break
             length /= 2
         if length < SMALLEST_STEP:
             break
         # 2 · Go there.
-        beta, here = beta + length * step, there
+        beta, here = new, there
         iterations += 1
     if converged:
         # The last step is known already, gains less than the tolerance and needs no pass.
-        beta = beta + step
+        beta = _projected(beta + step, bounds)
     return NewtonFit(beta, here, decrement, iterations, passes, converged)
+
+
+def _projected(beta: Floats, bounds: Floats | None) -> Floats:
+    return beta if bounds is None else np.clip(beta, *bounds)
+
+
+def _next_step(sums: Sums, beta: Floats, concave: bool, bounds: Floats | None) -> Floats:
+    """Newton's step; over the parameters that are not held by a bound."""
+    if bounds is None:
+        return newton_step(sums) if concave else _ascent_step(sums)
+    low, high, g = bounds[0], bounds[1], sums.gradient
+    held = ((beta <= low) & (g < 0)) | ((beta >= high) & (g > 0))
+    while True:
+        step = _free_step(sums, held, concave)
+        # A step may point beyond a bound where the gradient does not: hold that one, too.
+        beyond = ((beta <= low) & (step < 0)) | ((beta >= high) & (step > 0))
+        if not beyond.any():
+            return step
+        held |= beyond
+
+
+def _free_step(sums: Sums, held: Bools, concave: bool) -> Floats:
+    """The step with some parameters held where they are."""
+    free = np.flatnonzero(~held)
+    inside = Sums(sums.loglik, sums.gradient[free], sums.curvature[np.ix_(free, free)])
+    step = np.zeros(len(held))
+    step[free] = newton_step(inside) if concave else _ascent_step(inside)
+    return step
+
+
+def _ascent_step(sums: Sums) -> Floats:
+    """H⁻¹ g where H is definite, else with the absolute values of its eigenvalues."""
+    if is_definite(sums.curvature):
+        return newton_step(sums)
+    diagonal = np.abs(sums.curvature.diagonal())
+    scale = 1 / np.sqrt(np.where(diagonal > 0, diagonal, 1.0))
+    values, vectors = linalg.eigh(sums.curvature * (scale * scale[:, None]))
+    size = np.maximum(np.abs(values), SMALLEST_EIGENVALUE * np.abs(values).max(initial=1.0))
+    return np.asarray(scale * (vectors @ ((vectors.T @ (scale * sums.gradient)) / size)))
 
 
 def newton_step(sums: Sums) -> Floats:

@@ -26,7 +26,7 @@ from ardchoice.ard import (
 )
 from ardchoice.data import NOISE, ChoiceData, swissmetro_choices, swissmetro_specification
 from ardchoice.errors import ArdchoiceWarning
-from ardchoice.estimation import Result, fit_mnl, probabilities, simulate_choices
+from ardchoice.estimation import Model, Result, fit_mnl, probabilities, simulate_choices
 from ardchoice.numerics import single_blas_thread
 from ardchoice.reproduce.baselines import baseline_data, baseline_text
 from ardchoice.selection import RefitCache, Sign, SignRules, Structure, select
@@ -170,7 +170,7 @@ def _by_ridge(data: ChoiceData, other: ChoiceData, terms: Sequence[Term]) -> Flo
     with single_blas_thread():
         models = RefitCache.for_terms(data, terms)
         fitted = models.refit(frozenset(range(len(terms))))
-        return probabilities(models.raw(fitted.beta), models.encoding, other)
+        return probabilities(Model(models.raw(fitted.beta), models.encoding), other)
 
 
 def _score(data: ChoiceData, p: Floats) -> Json:

@@ -1,1 +1,5 @@
 """The multinomial logit."""
+
+from ardchoice.families.mnl.family import Mnl
+
+__all__ = ["Mnl"]

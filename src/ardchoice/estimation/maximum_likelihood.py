@@ -1,0 +1,202 @@
+"""`fit`: a specification estimated by maximum likelihood, in any family."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import Any
+
+from ardchoice._types import Floats
+from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError, ConvergenceWarning
+from ardchoice.estimation.baselines import null_loglik
+from ardchoice.estimation.covariance import ScoredSums, covariances, scored_pass
+from ardchoice.estimation.result import Result
+from ardchoice.families import (
+    EstimationTask,
+    Family,
+    Mnl,
+    Separation,
+    family_pass,
+    must_be_family,
+)
+from ardchoice.numerics import Sums, single_blas_thread
+from ardchoice.space import Specification, Term, as_specification
+
+TOLERANCE_PER_SITUATION = 1e-14
+"""Log-likelihood still to be gained, per situation: repeating all rows, or doubling all weights,
+does not change where estimation ends."""
+
+
+def fit(
+    data: ChoiceData,
+    spec: Specification | str | Iterable[Term | str],
+    *,
+    family: Family = Mnl(),  # noqa: B008 - frozen
+    max_iterations: int = 100,
+    separation: Separation = "refuse",
+    executor: Any = None,
+    n_threads: int | None = None,
+) -> Result:
+    """Estimate a specification by maximum likelihood.
+
+    Parameters
+    ----------
+    data
+        The observed choices.
+    spec
+        A specification, its text in the grammar, or a list of terms.
+    family
+        How utilities become probabilities and how persons differ. Default: `Mnl()`.
+    max_iterations
+        Most Newton steps; six or seven are usual, three or four where rows are many.
+    separation
+        What to do when an estimate diverges (complete or quasi-complete separation). ``"allow"``
+        stops far out instead of raising: the log-likelihood and the probabilities are as good as
+        at the limit, the coefficients concerned and their standard errors mean nothing.
+    executor
+        A Dask client whose workers process the data. Default: this process.
+    n_threads
+        Threads that process large data. Default: as many as cores. The result is the same to the
+        last bit.
+
+    Returns
+    -------
+    Result
+
+    Raises
+    ------
+    SpecificationError
+        A term names what the data do not have.
+    IdentificationError
+        Some coefficients are not identified (collinear); they are named.
+    SeparationError
+        An estimate diverges; the direction is named.
+
+    Warns
+    -----
+    ConvergenceWarning
+        Newton's method stopped before the maximum.
+
+    Examples
+    --------
+    >>> import ardchoice as ac
+    >>> data = ac.datasets.swissmetro_choices("real")
+    >>> result = ac.fit(data, "*: TT + CO", family=ac.Mnl())
+    >>> result.n_parameters
+    2
+    """
+    must_be_choice_data(data)
+    must_be_family(family)
+    on = data.at_work(executor, n_threads)
+    with single_blas_thread():
+        result = _fit(on, as_specification(spec), family, max_iterations, separation)
+    if not result.converged:
+        warnings.warn(result.notes[-1], ConvergenceWarning, stacklevel=2)
+    if on is data:
+        return result
+    # What is asked of the result later does not need the workers.
+    return replace(result, data=data if result.data is on else result.data.on(data.executor))
+
+
+def fit_mnl(
+    data: ChoiceData,
+    spec: Specification | str | Iterable[Term | str],
+    *,
+    max_iterations: int = 100,
+    separation: Separation = "refuse",
+    executor: Any = None,
+    n_threads: int | None = None,
+) -> Result:
+    """Estimate a multinomial logit: short for ``fit(data, spec, family=Mnl())``, which see.
+
+    Examples
+    --------
+    >>> import ardchoice as ac
+    >>> data = ac.datasets.swissmetro_choices("real")
+    >>> ac.fit_mnl(data, "*: TT + CO").converged
+    True
+    """
+    return fit(
+        data,
+        spec,
+        family=Mnl(),
+        max_iterations=max_iterations,
+        separation=separation,
+        executor=executor,
+        n_threads=n_threads,
+    )
+
+
+def _fit(
+    data: ChoiceData,
+    specification: Specification,
+    family: Family,
+    max_iterations: int,
+    separation: Separation,
+) -> Result:
+    # 1 · Terms meet data; a weight of zero is as good as no row.
+    if data.weight is not None and not data.weight.all():
+        data = data.take(data.weight > 0)
+    if not len(data.chosen()):
+        raise ArdchoiceError("There are no choice situations to estimate from.")
+    design = Design(data, specification.terms)
+    layout = family.layout(design.encoding)
+    inside = layout.reordered(design.order)
+    blocks = design.blocks()
+
+    def evaluate(theta: Floats, last: bool) -> Sums:
+        # The last pass has all that the covariances need.
+        if last:
+            return scored_pass(family, inside, theta, blocks, data.person)
+        return family_pass(family, inside, theta, blocks)
+
+    # 2 · Newton's method, from where the family starts.
+    task = EstimationTask(
+        design=design,
+        blocks=blocks,
+        layout=inside,
+        evaluate=evaluate,
+        null_loglik=null_loglik(data),
+        tolerance=TOLERANCE_PER_SITUATION * data.total_weight,
+        max_iterations=max_iterations,
+        separation=separation,
+    )
+    maximum = family.maximise(task)
+    # 3 · How sure we are, and what we compare with.
+    newton, ended = maximum.fit, maximum.fit.sums
+    if not isinstance(ended, ScoredSums):  # the end was not predicted
+        ended = scored_pass(family, inside, newton.beta, blocks, data.person)
+    notes = maximum.notes
+    if not newton.converged:
+        notes = (*notes, _not_converged(newton.iterations, newton.decrement))
+    back = layout.permutation(design.position)
+    return Result(
+        family=family,
+        specification=specification,
+        encoding=design.encoding,
+        coefficients=newton.beta[back],
+        covariances={
+            kind: matrix[back[:, None], back]
+            for kind, matrix in covariances(ended, maximum.diverging).items()
+        },
+        loglik=ended.loglik,
+        null_loglik=task.null_loglik,
+        n_situations=len(data),
+        n_persons=data.n_persons,
+        converged=newton.converged,
+        iterations=newton.iterations,
+        decrement=newton.decrement,
+        notes=notes,
+        data=data,
+    )
+
+
+def _not_converged(iterations: int, decrement: float) -> str:
+    return (
+        f"Estimation stopped after {iterations} Newton steps with {decrement:.3g} of "
+        "log-likelihood still to be gained: do not use these estimates. Raise max_iterations, or "
+        "look for nearly collinear terms."
+    )

@@ -1,0 +1,126 @@
+"""`Model`: a family at given parameters, and what it predicts."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ardchoice._types import Floats
+from ardchoice.data import ChoiceData
+from ardchoice.design import Block, Design, Encoding
+from ardchoice.families import Family, Mnl, ParameterLayout
+from ardchoice.numerics import map_reduce
+
+
+@dataclass(frozen=True, eq=False)
+class Model:
+    """What prediction needs: parameters, how data become columns, and the family.
+
+    Attributes
+    ----------
+    theta
+        All parameters, in the order of the terms; shape (P,).
+    encoding
+        D columns.
+    family
+    """
+
+    theta: Floats
+    encoding: Encoding
+    family: Family = field(default_factory=Mnl)
+
+    @property
+    def beta(self) -> Floats:
+        """The coefficients of the columns; shape (D,)."""
+        return self.theta[: self.encoding.n_columns]
+
+    def on(self, data: ChoiceData) -> BlockModel:
+        """Ready for the blocks of a design of some data."""
+        design = Design(data, self.encoding)
+        layout = self.family.layout(self.encoding)
+        theta = np.concatenate([self.beta[design.order], self.theta[layout.n_columns :]])
+        return BlockModel(self.family, layout.reordered(design.order), theta, design)
+
+
+@dataclass(frozen=True, eq=False)
+class BlockModel:
+    """The same in block order, beside the design that the blocks come from."""
+
+    family: Family
+    layout: ParameterLayout
+    theta: Floats
+    design: Design
+
+    def probabilities(self, block: Block) -> Floats:
+        """Shape (J, B)."""
+        return self.family.probabilities(self.theta, block, self.layout)
+
+    def response(self, block: Block, alternative: int) -> Floats:
+        """∂P_j/∂V_i of every alternative j, as the utility of one, i, changes; shape (J, B)."""
+        return self.family.response(self.theta, block, self.layout, alternative)
+
+
+def probabilities(model: Model, data: ChoiceData) -> Floats:
+    """P for every alternative and situation; shape (J, N), zero where unavailable."""
+    inside = model.on(data)
+    out = np.empty(data.available.shape)
+    for rows in inside.design.ranges():
+        out[:, rows] = inside.probabilities(inside.design.block(rows))
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class Predicted:
+    """How well some choices are predicted: (weighted) sums over situations.
+
+    Attributes
+    ----------
+    loglik
+    hits
+        Situations whose most likely alternative was chosen.
+    weight
+    shares
+        P; shape (J,).
+    """
+
+    loglik: float
+    hits: float
+    weight: float
+    shares: Floats
+
+    def __add__(self, other: Predicted) -> Predicted:
+        return Predicted(
+            self.loglik + other.loglik,
+            self.hits + other.hits,
+            self.weight + other.weight,
+            self.shares + other.shares,
+        )
+
+
+def prediction(model: Model, data: ChoiceData) -> Predicted:
+    """One pass over any choices; without observed ones, log-likelihood and hits mean nothing."""
+    inside = model.on(data)
+    measure = _PredictionMeasure(inside.family, inside.layout, inside.theta)
+    return map_reduce(measure, inside.design.passing())
+
+
+@dataclass(frozen=True, eq=False)
+class _PredictionMeasure:
+    """Sums over a block; can be sent to another process."""
+
+    family: Family
+    layout: ParameterLayout
+    theta: Floats
+
+    def __call__(self, block: Block) -> Predicted:
+        found = self.family.predict(self.theta, block, self.layout)
+        p = found.probabilities
+        hit = p.argmax(axis=0) == block.choice
+        weight = np.ones(block.shape[1]) if block.weight is None else block.weight
+        return Predicted(
+            float(weight @ found.log_chosen),
+            float(weight @ hit),
+            float(weight.sum()),
+            p @ weight,
+        )

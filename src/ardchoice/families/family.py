@@ -1,0 +1,374 @@
+"""`Family`: how utilities become probabilities, and how persons differ.
+
+Everything else (terms, designs, the one pass, Newton's method, covariances, selection, evaluation,
+report, export, saved studies) is shared by all families and asks one for what is below.
+
+Parameters θ come in one vector: first the coefficients β of the D columns of a design, then what
+the family adds (scales, spreads, shares). Where a block is at hand, β is in the order of its
+columns; `ParameterLayout.reordered` turns a layout into that order.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ardchoice._types import Floats, Ints
+from ardchoice.design import Block, CachedBlocks, Design, Encoding, Part, StreamedBlocks
+from ardchoice.numerics import NewtonFit, Order, Sums, map_reduce
+from ardchoice.space import Term
+
+Kind = Literal["mean", "sd", "correlation", "nest", "class", "scale"]
+"""What a parameter is: a (mean) coefficient, a spread of tastes, and so on."""
+Separation = Literal["refuse", "allow"]
+"""What to do when an estimate diverges: raise, or stop far out."""
+PROBABILITY_FLOOR = 1e-300
+"""Below it a probability has no logarithm."""
+DIFFERENCE_STEP = 1e-5
+"""Relative step of central differences, where a family has no formula of its own."""
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One element of θ.
+
+    Attributes
+    ----------
+    name
+        As in tables: ``SM: TT x GA [1]``, ``sd(SM: TT)``.
+    kind
+    term
+        The term it belongs to: its ARD group, its heredity, its row in the report. None for one
+        that belongs to the whole model.
+    column
+        The column of the design that it multiplies; None where it multiplies none.
+    start
+        Where estimation starts without a better guess.
+    bounds
+        Smallest and largest value.
+    is_shrunk
+        Whether relevance shrinks it: it has a Gaussian prior with the λ of its term.
+    """
+
+    name: str
+    kind: Kind = "mean"
+    term: Term | None = None
+    column: int | None = None
+    start: float = 0.0
+    bounds: tuple[float, float] = (-np.inf, np.inf)
+    is_shrunk: bool = False
+
+
+@dataclass(frozen=True)
+class ParameterLayout:
+    """What θ consists of: P parameters, the first D of them the coefficients of the columns.
+
+    Attributes
+    ----------
+    parameters
+    n_columns
+        D.
+    """
+
+    parameters: tuple[Parameter, ...]
+    n_columns: int
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One per parameter."""
+        return tuple(p.name for p in self.parameters)
+
+    @property
+    def extras(self) -> tuple[Parameter, ...]:
+        """What the family adds to the coefficients."""
+        return self.parameters[self.n_columns :]
+
+    @cached_property
+    def starts(self) -> Floats:
+        """Shape (P,)."""
+        return np.array([p.start for p in self.parameters])
+
+    @cached_property
+    def bounds(self) -> Floats | None:
+        """Smallest and largest values, shape (2, P); None where nothing is bounded."""
+        limits = np.array([p.bounds for p in self.parameters]).reshape(-1, 2).T
+        return limits if np.isfinite(limits).any() else None
+
+    def reordered(self, order: Ints) -> ParameterLayout:
+        """The same with coefficients in the order of a block's columns.
+
+        Parameters
+        ----------
+        order
+            The coefficient that each column of a block holds (`Design.order`); shape (D,).
+        """
+        place = np.empty_like(order)
+        place[order] = np.arange(len(order))
+        moved = [
+            p if p.column is None else replace(p, column=int(place[p.column]))
+            for p in self.parameters
+        ]
+        first = [moved[k] for k in order]
+        return ParameterLayout((*first, *moved[self.n_columns :]), self.n_columns)
+
+    def with_shift(self) -> ParameterLayout:
+        """The same with one coefficient more, behind those of the columns."""
+        d = self.n_columns
+        shift = Parameter("shift", column=d)
+        return ParameterLayout((*self.parameters[:d], shift, *self.extras), d + 1)
+
+    def permutation(self, position: Ints) -> Ints:
+        """Where every parameter stands in θ of block order; shape (P,)."""
+        return np.concatenate([position, np.arange(self.n_columns, len(self.parameters))])
+
+
+def coefficient_parameters(encoding: Encoding) -> tuple[Parameter, ...]:
+    """One mean coefficient per column, in the order of the terms; a constant is not shrunk."""
+    return tuple(
+        Parameter(name, "mean", t.term, t.start + k, is_shrunk=not _is_constant(t.term))
+        for t in encoding.terms
+        for k, name in enumerate(t.names)
+    )
+
+
+def _is_constant(term: Term) -> bool:
+    return term.what is None and not term.by
+
+
+@dataclass(frozen=True, eq=False)
+class Scores:
+    """Sums over a block, and every unit's own gradient.
+
+    Attributes
+    ----------
+    sums
+    each
+        Gradient of the log-likelihood of every situation or, for panel families, of every person
+        of the block; shape (P, units).
+    """
+
+    sums: Sums
+    each: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Prediction:
+    """Of a block.
+
+    Attributes
+    ----------
+    probabilities
+        Zero where unavailable; shape (J, B).
+    log_chosen
+        Log of the probability of every observed choice; shape (B,).
+    """
+
+    probabilities: Floats
+    log_chosen: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class EstimationTask:
+    """What a family needs in order to be estimated on some data.
+
+    Attributes
+    ----------
+    design, blocks
+        D columns, in the user's units.
+    layout
+        In block order.
+    evaluate
+        (θ, whether this pass is expected to be the last) -> Sums with gradient and Hessian.
+    null_loglik
+        With equal shares.
+    tolerance
+        Log-likelihood still to be gained at which Newton's method stops.
+    max_iterations, separation
+        As in `fit`.
+    """
+
+    design: Design
+    blocks: CachedBlocks | StreamedBlocks
+    layout: ParameterLayout
+    evaluate: Callable[[Floats, bool], Sums]
+    null_loglik: float
+    tolerance: float
+    max_iterations: int
+    separation: Separation
+
+
+@dataclass(frozen=True, eq=False)
+class Maximum:
+    """Where estimation ended.
+
+    Attributes
+    ----------
+    fit
+        θ in block order.
+    diverging
+        Directions in which estimates diverge, shape (P, r); None for none.
+    notes
+        What a user must know of it, a sentence each.
+    """
+
+    fit: NewtonFit
+    diverging: Floats | None = None
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Family(ABC):
+    """A model family. A subclass is a frozen dataclass whose fields are its options.
+
+    Class attributes: `tag`, its name in study files and saved studies; `title`, in reports;
+    `concave`, whether its log-likelihood is; `panel`, whether its unit is the person.
+
+    A family must say how to evaluate its log-likelihood, the scores of its units and its
+    probabilities. The rest has defaults that hold for any family.
+    """
+
+    tag: ClassVar[str]
+    title: ClassVar[str]
+    concave: ClassVar[bool] = False
+    panel: ClassVar[bool] = False
+
+    # -- What a family must have ------------------------------------------------------------
+
+    @abstractmethod
+    def evaluate(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        order: Order = 2,
+        *,
+        single_precision: bool = False,
+    ) -> Sums:
+        """Log-likelihood of a block, its gradient and its Hessian (negative).
+
+        Parameters
+        ----------
+        theta
+            In block order; shape (P,).
+        block
+        layout
+            In block order.
+        order
+            0 for the log-likelihood alone, 1 with the gradient, 2 with the Hessian.
+        single_precision
+            Whether five digits of the Hessian are enough: a family may ignore it.
+        """
+
+    @abstractmethod
+    def scores(self, theta: Floats, block: Block, layout: ParameterLayout) -> Scores:
+        """The same with the gradient of every situation's, or person's, own log-likelihood."""
+
+    @abstractmethod
+    def probabilities(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
+        """P of every alternative in every situation, zero where unavailable; shape (J, B)."""
+
+    # -- What it may say better ---------------------------------------------------------------
+
+    def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
+        """What θ has besides the coefficients of the columns. Default: nothing."""
+        return ()
+
+    def layout(self, encoding: Encoding) -> ParameterLayout:
+        """All parameters, in the order of the terms."""
+        extras = self.extra_parameters(encoding)
+        return ParameterLayout((*coefficient_parameters(encoding), *extras), encoding.n_columns)
+
+    def predict(self, theta: Floats, block: Block, layout: ParameterLayout) -> Prediction:
+        """Probabilities, and the log of those of the observed choices."""
+        p = self.probabilities(theta, block, layout)
+        picked = np.maximum(p.ravel()[block.picked], PROBABILITY_FLOOR)
+        return Prediction(p, np.log(picked))
+
+    def response(
+        self, theta: Floats, block: Block, layout: ParameterLayout, alternative: int
+    ) -> Floats:
+        """∂P_j/∂V_i of every alternative j, as the utility of one, i, changes; shape (J, B).
+
+        Elasticities and marginal effects follow from it. Default: central differences, by a
+        column that adds to the utility of that alternative.
+        """
+        wide, shifted = layout.with_shift(), np.insert(theta, layout.n_columns, 0.0)
+        up, down = shifted.copy(), shifted.copy()
+        up[layout.n_columns], down[layout.n_columns] = DIFFERENCE_STEP, -DIFFERENCE_STEP
+        more = _with_shift(block, alternative)
+        above, below = (self.probabilities(t, more, wide) for t in (up, down))
+        return np.asarray((above - below) / (2 * DIFFERENCE_STEP))
+
+    def start(self, layout: ParameterLayout, near: Floats | None = None) -> Floats:
+        """Where estimation starts; shape (P,).
+
+        Parameters
+        ----------
+        layout
+        near
+            Coefficients of the multinomial logit (a warm start); shape (D,).
+        """
+        theta = layout.starts.copy()
+        if near is not None:
+            theta[: layout.n_columns] = near
+        return theta
+
+    def maximise(self, task: EstimationTask) -> Maximum:
+        """Maximum likelihood. Default: Newton's method from a warm start, the MNL."""
+        from ardchoice.families.estimate import maximise_from_mnl
+
+        return maximise_from_mnl(self, task)
+
+    def diagnose(self, theta: Floats, layout: ParameterLayout) -> tuple[str, ...]:
+        """What to know of estimates of this family, a sentence each. Default: bounds reached."""
+        return tuple(
+            f"{p.name} is at its bound, {value:g}: its standard error is not defined."
+            for p, value in zip(layout.parameters, theta, strict=True)
+            if value in p.bounds
+        )
+
+
+def _with_shift(block: Block, alternative: int) -> Block:
+    """A block with a last column that is one for an alternative, where it is available."""
+    x = np.ones((1, 1, block.shape[1]))
+    if block.available is not None:
+        x = x * block.available[alternative]
+    d = block.n_columns
+    return replace(block, parts=(*block.parts, Part((alternative,), slice(d, d + 1), x)))
+
+
+def family_pass(
+    family: Family,
+    layout: ParameterLayout,
+    theta: Floats,
+    blocks: Iterable[Block],
+    order: Order = 2,
+    *,
+    single_precision: bool = False,
+) -> Sums:
+    """One pass: log-likelihood, gradient and Hessian summed over blocks in a fixed order."""
+    return map_reduce(
+        FamilyMeasure(family, layout, theta, order, single_precision=single_precision), blocks
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class FamilyMeasure:
+    """`Family.evaluate` of one block at given parameters; can be sent to another process."""
+
+    family: Family
+    layout: ParameterLayout
+    theta: Floats
+    order: Order = 2
+    single_precision: bool = False
+
+    def __call__(self, block: Block) -> Sums:
+        """Of one block."""
+        return self.family.evaluate(
+            self.theta, block, self.layout, self.order, single_precision=self.single_precision
+        )
