@@ -18,7 +18,7 @@ import numpy.typing as npt
 from scipy import linalg
 
 import ardchoice as ac
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.families import one_pass
 from ardchoice.numerics import Order, Sums
 from ardchoice.space import Term
@@ -64,13 +64,13 @@ class Groups:
         return beta * factor[self.of]
 
 
-def problem(data: ac.ChoiceData, terms: tuple[Term, ...]) -> tuple[LogitLikelihood, Groups]:
+def problem(data: ac.ChoiceData, terms: tuple[Term, ...]) -> tuple[FamilyLikelihood, Groups]:
     """Standardised columns, in the order of blocks, and their groups."""
     design = ac.Design(data, terms)
     moments = design.moments(design)
     constant = moments.sd <= 0
     # Constants of all alternatives but one are in every model, so that centring is harmless.
-    likelihood = LogitLikelihood(
+    likelihood = FamilyLikelihood(
         design, np.where(constant, 0.0, moments.mean), np.where(constant, 1.0, moments.sd)
     )
     encoded = design.encoding.terms
@@ -80,7 +80,7 @@ def problem(data: ac.ChoiceData, terms: tuple[Term, ...]) -> tuple[LogitLikeliho
     return likelihood, Groups(of, price)
 
 
-def path(likelihood: LogitLikelihood, groups: Groups) -> Iterator[tuple[float, Floats]]:
+def path(likelihood: FamilyLikelihood, groups: Groups) -> Iterator[tuple[float, Floats]]:
     """Penalties from the smallest that keeps every group out, downwards; and their coefficients."""
 
     def loss(beta: Floats, order: Order) -> Sums:

@@ -5,21 +5,23 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import fields, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
 from pathlib import Path as FilePath
 from typing import Any
 
 import pandas as pd
 
-from ardchoice.ard import Newton, Solver, fit_ard
+from ardchoice.ard import ArdFit, Newton, Solver, fit_ard
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
-from ardchoice.estimation import Result, fit_mnl, predict_table
+from ardchoice.estimation import Result, fit, predict_table
 from ardchoice.evaluation import evaluate, selection_path
 from ardchoice.export import export
+from ardchoice.families import Family, Mnl, must_be_family
 from ardchoice.progress import (
+    Listener,
     PhaseProgress,
     Progress,
     progress_callback,
@@ -162,6 +164,7 @@ def specify(
     data: ChoiceData,
     space: SearchSpace,
     *,
+    family: Family = Mnl(),  # noqa: B008 - frozen
     structure: Structure | None = Structure(),  # noqa: B008 - frozen
     rule: Rule | None = None,
     solver: Solver | None = None,
@@ -180,12 +183,14 @@ def specify(
         The choices.
     space
         What could matter.
+    family
+        How utilities become probabilities and how persons differ. Default: `Mnl()`.
     structure
         What every specification must obey; None for no rules at all.
     rule
-        How many terms are enough; `Ebic()` unless told.
+        How many terms are enough. Default: `Ebic()`.
     solver
-        Of relevance; `Newton()` unless told.
+        Of relevance. Default: `Newton()`.
     honest
         Select on one half of the persons and estimate on the other: p-values of `result` are valid
         then.
@@ -195,56 +200,116 @@ def specify(
         True to show on standard error, or in a notebook, how far it is; or a function that is
         called with every `ardchoice.progress.Event`.
     keep
-        Where stages are laid down for a run that may be broken off, as `ardchoice run` does.
+        Where stages are saved so that an interrupted run can be resumed, as `ardchoice run` does.
     executor
-        A Dask client whose workers go through the data; this process unless told.
+        A Dask client whose workers process the data. Default: this process.
     n_threads
-        Threads that go through large data; as many as cores unless told. The result is the same to
-        the last bit.
+        Threads that process large data. Default: as many as cores. The result is the same to the
+        last bit.
 
     Returns
     -------
     Study
     """
     started = time.perf_counter()
-    _check(data, space, structure)
+    _check(data, space, structure, family)
     rule, solver = Ebic() if rule is None else rule, solver or Newton()
     must_be_rule(rule)
-    if isinstance(rule, HeldOut) and not rule.seed:
-        rule = replace(rule, seed=seed)
-    # How relevant is every candidate? Which of them make the specification? What are its estimates?
-    all_of_it = data.at_work(executor, n_threads)
-    halves = all_of_it.split(0.5, seed=seed) if honest else (all_of_it, all_of_it)
-    estimated_on, selected_on = halves
-    with progress_callback(progress) as listener:
-        find = partial(fit_ard, solver=solver, progress=relevance_callback(listener, solver))
-        fit = keep.stage("relevance", partial(find, selected_on, space), selected_on, space)
-        choose = partial(select, structure=structure, progress=search_callback(listener), keep=keep)
-        specification = keep.stage("search", partial(choose, fit, rule))
-        tell = PhaseProgress("estimate", listener)
-        estimate = partial(_estimate, specification=specification, honest=honest)
-        around = (estimated_on, specification)
-        result, notes = keep.stage("estimates", partial(estimate, estimated_on), *around)
-        selection_result = None
-        if honest:
-            around = (selected_on, specification)
-            selection_result, _ = keep.stage("selecting", partial(estimate, selected_on), *around)
-        tell(1, 1, f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}")
+    rule = _with_seed(rule, seed)
+    everyone = data.at_work(executor, n_threads)
+    selected_on, estimated_on = _halves(everyone, seed) if honest else (everyone, everyone)
+    with progress_callback(progress) as callback:
+        steps = _Steps(space, family, structure, rule, solver, honest, keep, callback)
+        relevance = steps.relevance(selected_on)
+        specification = steps.search(relevance)
+        estimated = steps.estimate(estimated_on, specification)
+        second = steps.estimate(selected_on, specification, again=True) if honest else None
     study = Study(
-        data=all_of_it,
+        data=everyone,
         space=space,
-        fit=fit,
+        fit=relevance,
         specification=specification,
-        result=result,
-        selection_result=selection_result,
+        result=estimated.result,
+        selection_result=None if second is None else second.result,
         structure=structure,
         rule=rule,
         honest=honest,
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
-        notes=notes,
+        notes=estimated.notes,
     )
-    return study if all_of_it is data else at_home(study, data)
+    for note in estimated.notes:
+        warnings.warn(note, ArdchoiceWarning, stacklevel=2)
+    return study if everyone is data else at_home(study, data)
+
+
+@dataclass(frozen=True)
+class _Estimated:
+    """Estimates, and what to know of them."""
+
+    result: Result
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Steps:
+    """The steps of `specify`, each saved once it is done and reported as it goes."""
+
+    space: SearchSpace
+    family: Family
+    structure: Structure | None
+    rule: Rule
+    solver: Solver
+    honest: bool
+    keep: Checkpointer
+    callback: Listener | None
+
+    def relevance(self, data: ChoiceData) -> ArdFit:
+        """Find how relevant every candidate is."""
+        find = partial(
+            fit_ard,
+            data,
+            self.space,
+            family=self.family,
+            solver=self.solver,
+            progress=relevance_callback(self.callback, self.solver),
+        )
+        return self.keep.stage("relevance", find, data, self.space)
+
+    def search(self, relevance: ArdFit) -> Specification:
+        """Search for what the data support, among specifications that obey the structure."""
+        choose = partial(
+            select,
+            relevance,
+            self.rule,
+            structure=self.structure,
+            progress=search_callback(self.callback),
+            keep=self.keep,
+        )
+        return self.keep.stage("search", choose)
+
+    def estimate(
+        self, data: ChoiceData, specification: Specification, *, again: bool = False
+    ) -> _Estimated:
+        """Estimate it."""
+        name = "selecting" if again else "estimates"
+        find = partial(_estimate, data, specification, self.family, self.honest)
+        result, notes = self.keep.stage(name, find, data, specification)
+        if not again:
+            done = f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}"
+            PhaseProgress("estimate", self.callback)(1, 1, done)
+        return _Estimated(result, notes)
+
+
+def _with_seed(rule: Rule, seed: int) -> Rule:
+    """Folds are drawn with the seed of the study unless the rule has its own."""
+    return replace(rule, seed=seed) if isinstance(rule, HeldOut) and not rule.seed else rule
+
+
+def _halves(data: ChoiceData, seed: int) -> tuple[ChoiceData, ChoiceData]:
+    """Persons to select on, and persons to estimate on."""
+    estimated_on, selected_on = data.split(0.5, seed=seed)
+    return selected_on, estimated_on
 
 
 def at_home(study: Study, data: ChoiceData) -> Study:
@@ -266,9 +331,12 @@ def at_home(study: Study, data: ChoiceData) -> Study:
     )
 
 
-def _check(data: ChoiceData, space: SearchSpace, structure: Structure | None) -> None:
-    """Whatever cannot go well, before anything is fitted."""
+def _check(
+    data: ChoiceData, space: SearchSpace, structure: Structure | None, family: Family
+) -> None:
+    """Refuse what cannot go well before anything is fitted."""
     must_be_choice_data(data)
+    must_be_family(family)
     if not isinstance(space, SearchSpace):
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
@@ -279,21 +347,20 @@ def _check(data: ChoiceData, space: SearchSpace, structure: Structure | None) ->
 
 
 def _estimate(
-    data: ChoiceData, specification: Specification, honest: bool
+    data: ChoiceData, specification: Specification, family: Family, honest: bool
 ) -> tuple[Result, tuple[str, ...]]:
-    """Estimates, also where some of them are infinite: then it is said which."""
+    """Estimates, also where some of them diverge: then a note says which."""
     try:
-        return fit_mnl(data, specification), ()
+        return fit(data, specification, family=family), ()
     except SeparationError as error:
         note = str(error).partition("; separation=")[0] + (
             ". Coefficients concerned are shown as large numbers without standard errors."
         )
-        warnings.warn(note, ArdchoiceWarning, stacklevel=4)
-        return fit_mnl(data, specification, separation="allow"), (note,)
+        return fit(data, specification, family=family, separation="allow"), (note,)
     except IdentificationError as error:
         if not honest:
             raise
         raise IdentificationError(
-            f"The persons left for estimating cannot tell all coefficients apart. {error} Pool "
-            "rare levels when reading, or divide the persons differently with another seed."
+            f"The persons left for estimating cannot identify all coefficients. {error} Pool "
+            "rare levels when reading, or split the persons with another seed."
         ) from None

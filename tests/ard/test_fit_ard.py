@@ -9,7 +9,7 @@ from scipy import stats
 import ardchoice as ac
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import make_groups
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import Kind, posterior
 from ardchoice.ard.standardization import may_centre, moments_of, standardization_of
 
@@ -136,7 +136,7 @@ def test_dsvi_ends_at_an_optimum_of_the_bound(drawn: ac.ChoiceData) -> None:
     # λ is best where the curvature is held; that it moves a little with λ is left out by both.
     assert reached[0] >= reached[1] - 1e-3
     # Where draws and batches ended, closed forms on all the data find nothing to move.
-    groups, _ = make_groups(ac.Design(data, space.terms), prior)
+    groups, _ = make_groups(ac.Mnl().layout(ac.Design(data, space.terms).encoding), prior)
     exact = one_by_one(field.quadratic, groups, field.lam, field.mean)
     on = exact.variance > 0
     moved = np.abs(exact.mean - field.mean)[on] / np.sqrt(exact.variance[on])
@@ -203,7 +203,7 @@ def test_tied_terms_share_a_prior_variance(drawn: ac.ChoiceData) -> None:
     tied = [lam for t, lam in zip(space.terms, fit.lam, strict=True) if t.by]
     assert np.ptp(tied) == 0
     design = ac.Design(data, space.terms)
-    groups, term_group = make_groups(design, ac.Prior())
+    groups, term_group = make_groups(ac.Mnl().layout(design.encoding), ac.Prior())
     assert groups.n == len(space) - 2
     assert (term_group == groups.n).sum() == 2
 
@@ -283,7 +283,7 @@ def test_the_published_rate_is_beyond_stability_as_its_docstring_says(
 ) -> None:
     design = ac.Design(drawn, space.terms)
     standard = standardization_of(moments_of(design, "available"), design.encoding)
-    likelihood = LogitLikelihood(design, standard.centre, standard.scale)
+    likelihood = FamilyLikelihood(design, standard.centre, standard.scale)
     curvature = likelihood.sums(np.zeros(space.n_columns)).curvature
     largest = np.linalg.eigvalsh(curvature)[-1] / len(drawn)
     assert largest == pytest.approx(4.6, abs=0.05)
@@ -346,7 +346,7 @@ def test_where_nothing_is_relevant_the_curvature_is_exact() -> None:
     )
     space = ac.SearchSpace(data, base="b")
     fit = ac.fit_ard(data, space, prior=ac.Prior(shrink_constants=True))
-    exact = LogitLikelihood(ac.Design(data, space.terms), fit.centre, fit.scale).sums(fit.mean)
+    exact = FamilyLikelihood(ac.Design(data, space.terms), fit.centre, fit.scale).sums(fit.mean)
     # Five digits would be 1e-3 off on the diagonal.
     np.testing.assert_allclose(fit.quadratic.curvature, exact.curvature, atol=1e-5)
 

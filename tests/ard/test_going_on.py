@@ -8,7 +8,7 @@ import pytest
 from gaussian import GaussianLikelihood
 
 import ardchoice as ac
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.online_state import inclusion
 from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Quadratic, expand, nothing, posterior
@@ -143,8 +143,8 @@ def test_another_standard_leaves_the_log_likelihood_as_it_is() -> None:
     new = Standardization(old.centre * (1 + moved), old.scale * np.where(old.centre != 0, 1.7, 1.0))
     change = change_basis(old, new, design.encoding)
     beta = np.random.default_rng(0).normal(scale=0.3, size=design.n_columns)
-    before = LogitLikelihood(design, old.centre, old.scale).sums(beta)
-    after = LogitLikelihood(design, new.centre, new.scale).sums(change.coefficients(beta))
+    before = FamilyLikelihood(design, old.centre, old.scale).sums(beta)
+    after = FamilyLikelihood(design, new.centre, new.scale).sums(change.coefficients(beta))
     assert after.loglik == pytest.approx(before.loglik, rel=ROUNDING)
     np.testing.assert_allclose(change.linear(before.gradient), after.gradient, atol=1e-6)
     size = np.abs(after.curvature).max()

@@ -3,7 +3,7 @@
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.newton import Newton
 from ardchoice.ard.online_state import OnlineState
 from ardchoice.ard.predict import posterior_probabilities
@@ -19,7 +19,7 @@ __all__ = [
     "ColumnMoments",
     "Dsvi",
     "DsviPaper",
-    "LogitLikelihood",
+    "FamilyLikelihood",
     "Newton",
     "OnlineState",
     "Prior",

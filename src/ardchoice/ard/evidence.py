@@ -6,7 +6,7 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.ard.groups import Groups
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import Kind, expand, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.design import Design
@@ -36,12 +36,11 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full"
     if not kept:
         some = Design(fit.data, fit.terms[:1])
         return one_pass(np.zeros(some.n_columns), some.blocks(), 0).loglik
-    columns = np.concatenate(
-        [np.arange(t.start, t.start + t.n_columns) for t in (fit.encoding.terms[i] for i in kept)]
+    whole = Design(fit.data, fit.encoding)
+    likelihood = FamilyLikelihood(whole, fit.centre, fit.scale, fit.family, fit.extras).restrict(
+        kept
     )
-    design = Design(fit.data, [fit.terms[i] for i in kept])
-    likelihood = LogitLikelihood(design, fit.centre[columns], fit.scale[columns])
-    counts = [t.n_columns for t in design.encoding.terms]
+    counts = [t.n_columns for t in likelihood.design.encoding.terms]
     groups = Groups(np.repeat(np.arange(len(kept)), counts), len(kept))
     precision = groups.precision(lam[kept])
 
@@ -49,6 +48,6 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full"
         return penalised(likelihood.sums(beta), beta, precision)
 
     with single_blas_thread():
-        mode = maximise(target, np.zeros(len(columns))).beta
+        mode = maximise(target, np.zeros(len(groups.of))).beta
         there = expand(likelihood.sums(mode), mode)
         return posterior(there, groups, lam[kept], kind).log_evidence

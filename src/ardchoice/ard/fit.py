@@ -15,7 +15,7 @@ import numpy.typing as npt
 from ardchoice._types import Floats
 from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
 from ardchoice.ard.groups import FREE, Groups
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.newton import NEAR, Newton, run_newton
 from ardchoice.ard.online_state import OnlineState
 from ardchoice.ard.previous_data import PreviousData
@@ -27,6 +27,7 @@ from ardchoice.ard.trace import Progress, ProgressTrace, Step
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Design, Rows
 from ardchoice.errors import ArdchoiceError
+from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term, matches
 
@@ -72,6 +73,7 @@ def fit_ard(
     data: ChoiceData,
     space: SearchSpace,
     *,
+    family: Family = Mnl(),  # noqa: B008 - frozen
     solver: Solver | None = None,
     prior: Prior | None = None,
     previous: ArdFit | OnlineState | None = None,
@@ -89,8 +91,10 @@ def fit_ard(
         The choices.
     space
         The candidates.
+    family
+        How utilities become probabilities and how persons differ. Default: `Mnl()`.
     solver
-        `Newton()` unless told; or `Dsvi()`, `Dsvi.paper()`.
+        `Newton()` (the default), `Dsvi()` or `Dsvi.paper()`.
     prior
         What is shrunk, and together with what.
     previous
@@ -109,6 +113,7 @@ def fit_ard(
     ArdFit
     """
     must_be_choice_data(data)
+    must_be_family(family)
     data = data.at_work(executor, n_threads)
     if not isinstance(space, SearchSpace):
         raise ArdchoiceError(
@@ -124,26 +129,36 @@ def fit_ard(
     with single_blas_thread():
         # 1 · Candidates meet data, on columns of unit spread.
         memory = previous.memory() if isinstance(previous, ArdFit) else previous
+        if memory is not None and not isinstance(family, Mnl):
+            raise ArdchoiceError(
+                f"Continuing from previous data is for the multinomial logit, not for the "
+                f"{family.title.lower()}: fit all data at once."
+            )
         design = _design(data, space, prior, memory)
-        groups, term_group = make_groups(design, prior)
+        groups, term_group = make_groups(family.layout(design.encoding), prior)
         report = ProgressTrace(
             PAPER_LAMBDA_CUTOFF if not isinstance(solver, Newton) else 0.0, progress
         )
         early = None
-        if isinstance(solver, Newton) and memory is None and prior.fixed is None:
+        whole = memory is not None or prior.fixed is not None or not isinstance(family, Mnl)
+        if isinstance(solver, Newton) and not whole:
             early = subsample_start(solver, design, groups, prior.standardised, report)
         spread = moments_of(design, prior.standardised) if early is None else early.spread
         spread = spread if memory is None else memory.spread + spread
         standard = standardization_of(spread, design.encoding)
-        likelihood = LogitLikelihood(design, standard.centre, standard.scale)
+        likelihood = FamilyLikelihood(design, standard.centre, standard.scale, family)
         # 2 · Maximise the evidence.
         before = None if memory is None else memory.earlier(standard)
         outcome = _solve(solver, likelihood, groups, prior, report, before, early)
+        if likelihood.extras:
+            likelihood.sums(outcome.mean)
     # 3 · Say it term by term.
     lam = np.append(outcome.lam, np.inf)[term_group]
     post = outcome.post
     return ArdFit(
         space=space,
+        family=family,
+        extras=likelihood.extras,
         encoding=design.encoding,
         centre=likelihood.centre,
         scale=likelihood.scale,
@@ -193,26 +208,29 @@ def _design(
     return Design(data, memory.encoding)
 
 
-def make_groups(design: Design, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:
-    """Which columns share a λ, and the group of every term (the count of groups where free)."""
-    terms = design.encoding.terms
-    term_group = np.full(len(terms), FREE)
-    tied: dict[str, int] = {}
-    n = 0
-    for i, encoded in enumerate(terms):
-        term = encoded.term
-        if term.what is None and not term.by and not prior.shrink_constants:
+def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:
+    """Which columns share a λ, and the group of every term (the count of groups where free).
+
+    Parameters
+    ----------
+    layout
+        In the order of the terms.
+    prior
+    """
+    numbers: dict[Term | str, int] = {}
+    term_group: dict[Term | None, int] = {}
+    coefficients = layout.parameters[: layout.n_columns]
+    for p in coefficients:
+        if p.term is None or p.term in term_group:
             continue
-        pattern = "*: *" if prior.common else _first_match(prior.tied, term)
-        if pattern is None or pattern not in tied:
-            if pattern is not None:
-                tied[pattern] = n
-            term_group[i] = n
-            n += 1
+        if p.is_shrunk or prior.shrink_constants:
+            pattern = "*: *" if prior.common else _first_match(prior.tied, p.term)
+            term_group[p.term] = numbers.setdefault(pattern or p.term, len(numbers))
         else:
-            term_group[i] = tied[pattern]
-    of = np.repeat(term_group, [t.n_columns for t in terms])
-    return Groups(of, n), np.where(term_group == FREE, n, term_group)
+            term_group[p.term] = FREE
+    of = [term_group[p.term] for p in coefficients]
+    each, n = np.array(list(term_group.values()), dtype=np.intp), len(numbers)
+    return Groups(np.array(of, dtype=np.intp), n), np.where(each == FREE, n, each)
 
 
 def _first_match(patterns: Sequence[str], term: Term) -> str | None:
@@ -265,7 +283,7 @@ class _Outcome:
 
 def _solve(
     solver: Solver,
-    likelihood: LogitLikelihood,
+    likelihood: FamilyLikelihood,
     groups: Groups,
     prior: Prior,
     report: ProgressTrace,
@@ -287,7 +305,7 @@ def _solve(
 
 def _by_newton(
     solver: Newton,
-    likelihood: LogitLikelihood,
+    likelihood: FamilyLikelihood,
     groups: Groups,
     report: ProgressTrace,
     before: PreviousData | None,
@@ -316,7 +334,7 @@ def _by_newton(
 
 def _by_mode(
     fixed: float,
-    likelihood: LogitLikelihood,
+    likelihood: FamilyLikelihood,
     groups: Groups,
     report: ProgressTrace,
     before: PreviousData | None,
@@ -367,7 +385,7 @@ def _by_mode(
 
 def _by_dsvi(
     solver: Dsvi,
-    likelihood: LogitLikelihood,
+    likelihood: FamilyLikelihood,
     groups: Groups,
     report: ProgressTrace,
     before: PreviousData | None,
@@ -398,7 +416,7 @@ def _by_dsvi(
 
 
 def _by_paper(
-    solver: DsviPaper, likelihood: LogitLikelihood, groups: Groups, report: ProgressTrace
+    solver: DsviPaper, likelihood: FamilyLikelihood, groups: Groups, report: ProgressTrace
 ) -> _Outcome:
     q, trace = run_paper(solver, likelihood, groups, report)
     quadratic = expand(likelihood.sums(q.mean), q.mean)

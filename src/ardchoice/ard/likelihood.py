@@ -1,12 +1,11 @@
 """What a solver sees of the data: sums over all of it or over a batch, on standardised columns.
 
-The solvers know nothing of logit: any likelihood that answers these calls will do.
+The solvers know no family: any likelihood that answers these calls will do.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cached_property, partial, reduce
 from operator import add
 from typing import Protocol
@@ -18,13 +17,13 @@ from ardchoice.design import (
     Block,
     CachedBlocks,
     Design,
-    Encoding,
     Part,
     Standardizer,
     StreamedBlocks,
 )
-from ardchoice.families import evaluate_at, one_pass, utilities
-from ardchoice.numerics import Order, Sums
+from ardchoice.errors import ArdchoiceError
+from ardchoice.families import Family, Mnl, evaluate_at, family_pass, one_pass, utilities
+from ardchoice.numerics import Order, Sums, profile
 
 
 class Batch(Protocol):
@@ -65,8 +64,11 @@ class Likelihood(Protocol):
         """All data once, in `count` random batches, none empty."""
 
 
-class LogitLikelihood:
-    """The logit likelihood of a design on standardised columns, (x - centre) / scale.
+class FamilyLikelihood:
+    """The likelihood of a family and a design on standardised columns, (x - centre) / scale.
+
+    What a family has besides coefficients (a scale, say) is profiled out: it is at its best
+    wherever the coefficients are.
 
     Parameters
     ----------
@@ -74,10 +76,24 @@ class LogitLikelihood:
         D columns.
     centre, scale
         In the order of the terms; shape (D,).
+    family
+        Default: `Mnl()`.
+    extras
+        Parameters besides coefficients, by name, near their best. Default: where the family
+        starts.
     """
 
-    def __init__(self, design: Design, centre: Floats, scale: Floats) -> None:
-        self.design, self.centre, self.scale = design, centre, scale
+    def __init__(
+        self,
+        design: Design,
+        centre: Floats,
+        scale: Floats,
+        family: Family = Mnl(),  # noqa: B008 - frozen
+        extras: Mapping[str, float] | None = None,
+    ) -> None:
+        self.design, self.centre, self.scale, self.family = design, centre, scale, family
+        self.layout = family.layout(design.encoding).reordered(design.order)
+        self._extra_values = self.layout.extra_values(extras or {})
 
     @property
     def n(self) -> int:
@@ -89,26 +105,46 @@ class LogitLikelihood:
         """Σ w."""
         return self.design.data.total_weight
 
+    @property
+    def extras(self) -> dict[str, float]:
+        """Parameters besides coefficients, at their best where the last pass was."""
+        names = (p.name for p in self.layout.extras)
+        return dict(zip(names, self._extra_values.tolist(), strict=True))
+
+    def theta(self, beta: Floats) -> Floats:
+        """All parameters in block order, from coefficients in that order; shape (P,)."""
+        return np.concatenate([beta, self._extra_values])
+
     def sums(self, beta: Floats, *, rough: bool = False) -> Sums:
-        """One pass over all blocks."""
-        found = one_pass(beta[self.design.order], self.blocks, rough=rough)
+        """One pass over all blocks; with parameters to be profiled out, a few."""
+        inside, d = beta[self.design.order], self.layout.n_columns
+
+        def evaluate(extra_values: Floats) -> Sums:
+            theta = np.concatenate([inside, extra_values])
+            return family_pass(self.family, self.layout, theta, self.blocks, single_precision=rough)
+
+        if not len(self._extra_values):
+            return ordered(evaluate(self._extra_values), self.design)
+        bounds = None if self.layout.bounds is None else self.layout.bounds[:, d:]
+        found, self._extra_values = profile(evaluate, self._extra_values, d, bounds)
         return ordered(found, self.design)
 
-    def restrict(self, terms: Sequence[int]) -> LogitLikelihood:
+    def restrict(self, terms: Sequence[int]) -> FamilyLikelihood:
         """A new design from the same data and fewer terms."""
         encoding = self.design.encoding
-        kept, start = [], 0
-        for t in terms:
-            kept.append(replace(encoding.terms[t], start=start))
-            start += kept[-1].n_columns
-        columns = np.concatenate(
-            [np.arange(encoding.terms[t].start, encoding.terms[t].columns.stop) for t in terms]
+        columns = encoding.columns_of(terms)
+        design = Design(self.design.data, encoding.restrict(terms))
+        return FamilyLikelihood(
+            design, self.centre[columns], self.scale[columns], self.family, self.extras
         )
-        design = Design(self.design.data, Encoding(encoding.alternatives, tuple(kept)))
-        return LogitLikelihood(design, self.centre[columns], self.scale[columns])
 
     def batches(self, rng: np.random.Generator, count: int) -> Iterator[LogitBatch]:
         """All rows once, in random batches; of a design too large to keep, in random ranges."""
+        if not isinstance(self.family, Mnl):
+            raise ArdchoiceError(
+                f"Dsvi() and Dsvi.paper() are for the multinomial logit; for the "
+                f"{self.family.title.lower()} use solver=Newton()."
+            )
         count = max(1, min(count, self.n))
         if isinstance(self.blocks, CachedBlocks):
             for rows in np.array_split(rng.permutation(self.n), count):

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Posterior, Quadratic, deviations, expand
 from ardchoice.ard.standardization import BasisChange, ColumnMoments, Standardization, change_basis
@@ -59,10 +59,10 @@ class OnlineState:
         n = sum(map(len, self.rows))
         return f"<Memory: {len(self.terms)} terms, {n} choice situations kept>"
 
-    def likelihoods(self, standard: Standardization) -> tuple[LogitLikelihood, ...]:
+    def likelihoods(self, standard: Standardization) -> tuple[FamilyLikelihood, ...]:
         """Of the rows that are kept."""
         return tuple(
-            LogitLikelihood(Design(rows, self.encoding), standard.centre, standard.scale)
+            FamilyLikelihood(Design(rows, self.encoding), standard.centre, standard.scale)
             for rows in self.rows
         )
 
@@ -136,7 +136,7 @@ def _draws(post: Posterior, rng: np.random.Generator) -> Floats:
     return out
 
 
-def reach(likelihood: LogitLikelihood, away: Floats) -> Floats:
+def reach(likelihood: FamilyLikelihood, away: Floats) -> Floats:
     """Mean square of the largest move between utilities of a row, relative to all; shape (N,).
 
     Parameters

@@ -5,12 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.ard.likelihood import LogitLikelihood
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import Posterior, deviations, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
-from ardchoice.families import choice_probabilities, utilities
 from ardchoice.numerics import single_blas_thread
 
 
@@ -38,15 +37,16 @@ def posterior_probabilities(
     with single_blas_thread():
         post = posterior(fit.quadratic, fit.term_groups, lam)
         betas = _coefficients(post, draws, seed)
-        some = LogitLikelihood(Design(data, fit.encoding), fit.centre, fit.scale).restrict(
-            kept.tolist()
+        whole = FamilyLikelihood(
+            Design(data, fit.encoding), fit.centre, fit.scale, fit.family, fit.extras
         )
+        some = whole.restrict(kept.tolist())
         betas = betas[:, some.design.order]
         blocks = []
         for block in some.blocks:
             p = np.zeros(block.shape)
             for beta in betas:
-                p += choice_probabilities(utilities(beta, block), block.available).p
+                p += fit.family.probabilities(some.theta(beta), block, some.layout)
             blocks.append(p / len(betas))
     return np.concatenate(blocks, axis=1)
 

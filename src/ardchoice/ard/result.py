@@ -19,6 +19,7 @@ from ardchoice.ard.standardization import ColumnMoments, Standardization
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding
+from ardchoice.families import Family, Mnl
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term
 from ardchoice.text import brief, p_value, table
@@ -66,6 +67,9 @@ class ArdFit:
         Choice situations of earlier data gone through again.
     earlier
         What was remembered of data that count too; None where these are all.
+    family
+    extras
+        Parameters of the family besides coefficients, by name, at their best at the mean.
     """
 
     space: SearchSpace
@@ -91,6 +95,8 @@ class ArdFit:
     data: ChoiceData = field(repr=False)
     revisited: int = 0
     earlier: OnlineState | None = field(default=None, repr=False)
+    family: Family = field(default_factory=Mnl)
+    extras: dict[str, float] = field(default_factory=dict)
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 
 from ardchoice._types import Floats
 from ardchoice.ard.groups import Groups
-from ardchoice.ard.likelihood import LogitLikelihood, ordered
+from ardchoice.ard.likelihood import FamilyLikelihood, ordered
 from ardchoice.ard.newton import Newton, NewtonRun, run_newton
 from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.ard.sample import sample_rows, sample_size
@@ -92,14 +92,14 @@ def subsample_start(
     some = Design(replace(design.data.take(rows), executor=None), design.encoding)
     first = standardization_of(moments_of(some, over), design.encoding)
     try:
-        part = LogitLikelihood(some, first.centre, first.scale)
+        part = FamilyLikelihood(some, first.centre, first.scale)
         run = run_newton(solver, part, groups, term_columns(design), report)
     except ArdchoiceError:
         return None  # too few to tell all constants apart
     if not run.converged:
         return None
     # One pass over everybody.
-    likelihood = LogitLikelihood(design, first.centre, first.scale)
+    likelihood = FamilyLikelihood(design, first.centre, first.scale)
     found = map_reduce(partial(_both, run.mean[design.order]), likelihood.blocks)
     if not np.isfinite(found.sums.loglik):
         return None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
 
@@ -140,6 +140,19 @@ class Encoding:
     def n_columns(self) -> int:
         """Number of coefficients, D."""
         return sum(term.n_columns for term in self.terms)
+
+    def columns_of(self, terms: Iterable[int]) -> npt.NDArray[np.intp]:
+        """The columns of some terms, given by number, one term after the other."""
+        slices = [self.terms[t].columns for t in terms]
+        return np.concatenate([np.arange(0), *(np.arange(s.start, s.stop) for s in slices)])
+
+    def restrict(self, terms: Iterable[int]) -> Encoding:
+        """The same with some terms only, given by number."""
+        kept: list[TermColumns] = []
+        for t in terms:
+            start = kept[-1].columns.stop if kept else 0
+            kept.append(replace(self.terms[t], start=start))
+        return Encoding(self.alternatives, tuple(kept))
 
 
 def learn_encoding(data: ChoiceData, terms: Iterable[Term]) -> Encoding:

@@ -4,7 +4,7 @@ from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.compare import LikelihoodRatio, compare, likelihood_ratio_test
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
-from ardchoice.estimation.model import Model, probabilities
+from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
 from ardchoice.estimation.predict import predict_table
 from ardchoice.estimation.result import Covariance, Result, Score
 from ardchoice.estimation.simulate import simulate_choices
@@ -17,6 +17,7 @@ __all__ = [
     "Covariance",
     "LikelihoodRatio",
     "Model",
+    "Predicted",
     "Result",
     "Score",
     "compare",
@@ -27,6 +28,7 @@ __all__ = [
     "likelihood_ratio_test",
     "null_loglik",
     "predict_table",
+    "prediction",
     "probabilities",
     "simulate_choices",
 ]

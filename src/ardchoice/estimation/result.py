@@ -163,8 +163,9 @@ class Result:
 
     @property
     def is_infinite(self) -> npt.NDArray[np.bool_]:
-        """Which estimates run to infinity, so that they have no standard error; shape (D,)."""
-        return np.isnan(np.diag(self.covariances["classical"]))
+        """Which estimates diverge, so that they have no standard error; shape (P,)."""
+        unknown = np.isnan(np.diag(self.covariances["classical"]))
+        return unknown & ~self.layout.at_bound(self.coefficients)
 
     def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
         """Covariance of the estimates, with names; (D, D)."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from typing import TYPE_CHECKING
 
-from ardchoice.text import decimals, number, p_value, table
+from ardchoice.text import WIDTH, decimals, number, p_value, table
 
 if TYPE_CHECKING:
     from ardchoice.estimation.result import Covariance, Result
@@ -17,8 +18,9 @@ KIND = {
 
 
 def summarise(result: Result, cov: Covariance) -> str:
-    """Fit statistics and estimates, in 80 columns."""
-    return "\n\n".join([_head(result), _fit(result), _estimates(result, cov)])
+    """Fit statistics, estimates and what to know of them, in 80 columns."""
+    notes = [textwrap.fill(note, WIDTH) for note in result.notes]
+    return "\n\n".join([_head(result), _fit(result), _estimates(result, cov), *notes])
 
 
 def _head(result: Result) -> str:

@@ -97,7 +97,7 @@ def maximise_from_mnl(family: Family, task: EstimationTask) -> Maximum:
     near = mnl.maximise(replace(task, layout=plain, evaluate=evaluate))
     fit = climb_task(family, task, family.start(task.layout, near.fit.beta))
     diverging = _padded(near.diverging, len(fit.beta))
-    at_bound = _at_bound(fit.beta, task.layout)
+    at_bound = np.eye(len(fit.beta))[:, task.layout.at_bound(fit.beta)]
     if at_bound.shape[1]:
         diverging = at_bound if diverging is None else np.hstack([diverging, at_bound])
     notes = family.diagnose(fit.beta, task.layout)
@@ -109,10 +109,3 @@ def _padded(directions: Floats | None, size: int) -> Floats | None:
     if directions is None:
         return None
     return np.vstack([directions, np.zeros((size - len(directions), directions.shape[1]))])
-
-
-def _at_bound(theta: Floats, layout: ParameterLayout) -> Floats:
-    """A unit vector for every parameter that stands at its bound; shape (P, r)."""
-    if layout.bounds is None:
-        return np.empty((len(theta), 0))
-    return np.eye(len(theta))[:, (theta == layout.bounds[0]) | (theta == layout.bounds[1])]

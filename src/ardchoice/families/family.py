@@ -11,14 +11,14 @@ columns; `ParameterLayout.reordered` turns a layout into that order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 
-from ardchoice._types import Floats, Ints
+from ardchoice._types import Bools, Floats, Ints
 from ardchoice.design import Block, CachedBlocks, Design, Encoding, Part, StreamedBlocks
 from ardchoice.numerics import NewtonFit, Order, Sums, map_reduce
 from ardchoice.space import Term
@@ -99,6 +99,12 @@ class ParameterLayout:
         limits = np.array([p.bounds for p in self.parameters]).reshape(-1, 2).T
         return limits if np.isfinite(limits).any() else None
 
+    def at_bound(self, theta: Floats) -> Bools:
+        """Which parameters stand at a bound; shape (P,)."""
+        if self.bounds is None:
+            return np.zeros(len(theta), dtype=bool)
+        return np.asarray((theta == self.bounds[0]) | (theta == self.bounds[1]))
+
     def reordered(self, order: Ints) -> ParameterLayout:
         """The same with coefficients in the order of a block's columns.
 
@@ -115,6 +121,21 @@ class ParameterLayout:
         ]
         first = [moved[k] for k in order]
         return ParameterLayout((*first, *moved[self.n_columns :]), self.n_columns)
+
+    def subset(self, columns: Ints) -> ParameterLayout:
+        """The same with some columns only, in their order; extras of other columns leave."""
+        place = {int(column): k for k, column in enumerate(columns)}
+        kept = [replace(self.parameters[c], column=k) for c, k in place.items()]
+        extras = [
+            p if p.column is None else replace(p, column=place[p.column])
+            for p in self.extras
+            if p.column is None or p.column in place
+        ]
+        return ParameterLayout((*kept, *extras), len(kept))
+
+    def extra_values(self, known: Mapping[str, float]) -> Floats:
+        """What the family adds, by name where it is known and else where it starts; (P - D,)."""
+        return np.array([known.get(p.name, p.start) for p in self.extras])
 
     def with_shift(self) -> ParameterLayout:
         """The same with one coefficient more, behind those of the columns."""
@@ -148,8 +169,8 @@ class Scores:
     ----------
     sums
     each
-        Gradient of the log-likelihood of every situation or, for panel families, of every person
-        of the block; shape (P, units).
+        Weighted gradient of the log-likelihood of every situation or, for panel families, of
+        every person of the block; shape (P, units).
     """
 
     sums: Sums
@@ -226,7 +247,8 @@ class Family(ABC):
     """A model family. A subclass is a frozen dataclass whose fields are its options.
 
     Class attributes: `tag`, its name in study files and saved studies; `title`, in reports;
-    `concave`, whether its log-likelihood is; `panel`, whether its unit is the person.
+    `concave`, whether its log-likelihood is; `panel`, whether its unit is the person;
+    `assumption`, a sentence or two for the report: what the family takes for granted.
 
     A family must say how to evaluate its log-likelihood, the scores of its units and its
     probabilities. The rest has defaults that hold for any family.
@@ -236,6 +258,7 @@ class Family(ABC):
     title: ClassVar[str]
     concave: ClassVar[bool] = False
     panel: ClassVar[bool] = False
+    assumption: ClassVar[str] = ""
 
     # -- What a family must have ------------------------------------------------------------
 

@@ -10,6 +10,7 @@ from ardchoice.numerics.passes import (
     ordered_map,
     single_blas_thread,
 )
+from ardchoice.numerics.profile import nearest_definite, profile, profile_out
 from ardchoice.numerics.sums import Order, Sums, penalised
 
 __all__ = [
@@ -23,8 +24,11 @@ __all__ = [
     "is_definite",
     "map_reduce",
     "maximise",
+    "nearest_definite",
     "newton_step",
     "ordered_map",
     "penalised",
+    "profile",
+    "profile_out",
     "single_blas_thread",
 ]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 import numpy as np
@@ -12,7 +12,7 @@ from ardchoice._types import Floats, Ints
 from ardchoice.ard import (
     ArdFit,
     ColumnMoments,
-    LogitLikelihood,
+    FamilyLikelihood,
     Quadratic,
     Standardization,
     change_basis,
@@ -29,8 +29,9 @@ from ardchoice.design import (
     Part,
     StreamedBlocks,
 )
-from ardchoice.families import one_pass
-from ardchoice.numerics import Sums, map_reduce, maximise, newton_step, penalised
+from ardchoice.estimation import Model, null_loglik, prediction
+from ardchoice.families import Family, Mnl, climb, family_pass
+from ardchoice.numerics import Sums, map_reduce, newton_step, penalised, profile_out
 from ardchoice.selection.constraints import TermSet
 from ardchoice.selection.surrogate import columns_of
 from ardchoice.space import Term
@@ -58,16 +59,19 @@ class Refit:
         Coefficients of all candidates, zero outside; scaled, in the order of blocks; shape (D,).
     below
         Not exact, only known to be below this log-likelihood; minus infinity where it is exact.
+    extras
+        Parameters of the family besides coefficients, by name.
     """
 
     chosen: TermSet
     loglik: float
     beta: Floats
     below: float = -np.inf
+    extras: Mapping[str, float] = field(default_factory=dict)
 
 
 class RefitCache:
-    """Everything that is estimated from one data set and one list of candidates.
+    """Everything that is estimated from one data set, one list of candidates and one family.
 
     Columns are scaled to unit spread but not centred: a set of terms may lack the constant that
     centring leans on. They stand in the order in which blocks hold them.
@@ -82,6 +86,10 @@ class RefitCache:
         Of refits, if what is asked for in the same order need not be fitted again.
     spread
         Of the columns over the rows of these data where available, if it is known.
+    family
+        Default: `Mnl()`.
+    extras
+        Parameters of the family besides coefficients, by name, near their best.
     """
 
     def __init__(
@@ -91,11 +99,16 @@ class RefitCache:
         scale: Floats,
         journal: Journal | None = None,
         spread: ColumnMoments | None = None,
+        *,
+        family: Family = Mnl(),  # noqa: B008 - frozen
+        extras: Mapping[str, float] | None = None,
     ) -> None:
         data = with_unit_weights(data)
         self.data, self.encoding, self.scale = data, encoding, scale
         design = Design(data, encoding)
-        self.likelihood = LogitLikelihood(design, np.zeros(len(scale)), scale)
+        self.family = family
+        self.likelihood = FamilyLikelihood(design, np.zeros(len(scale)), scale, family, extras)
+        self.layout, self._extras = self.likelihood.layout, self.likelihood.extras
         self.position = design.position
         self.columns: tuple[Ints, ...] = tuple(
             design.position[t.start : t.columns.stop] for t in encoding.terms
@@ -108,15 +121,19 @@ class RefitCache:
     @classmethod
     def of(cls, fit: ArdFit, journal: Journal | None = None) -> RefitCache:
         """For the candidates of a relevance fit."""
-        return cls(fit.data, fit.encoding, fit.scale, journal)
+        return cls._of(fit, journal, None)
 
     @classmethod
     def of_many(cls, fit: ArdFit, journal: Journal | None = None) -> RefitCache:
-        """The same where a pass is dear: what relevance found out is not found out again."""
+        """The same for large data: moments of columns that relevance took are not taken again."""
         weight = fit.data.weight
         same = fit.spread.over == "available" and (weight is None or bool(weight.all()))
-        spread = fit.spread if same else None
-        return cls(fit.data, fit.encoding, fit.scale, journal, spread)
+        return cls._of(fit, journal, fit.spread if same else None)
+
+    @classmethod
+    def _of(cls, fit: ArdFit, journal: Journal | None, spread: ColumnMoments | None) -> RefitCache:
+        family, extras = fit.family, fit.extras
+        return cls(fit.data, fit.encoding, fit.scale, journal, spread, family=family, extras=extras)
 
     def around_relevance(self, fit: ArdFit) -> Quadratic:
         """The quadratic of a relevance fit on these columns, held by the ridge; no pass.
@@ -146,6 +163,14 @@ class RefitCache:
     def n(self) -> int:
         """Choice situations."""
         return len(self.data)
+
+    def model(self, fitted: Refit) -> Model:
+        """What a refit predicts with, in the user's units."""
+        kept = sorted(fitted.chosen)
+        encoding = self.encoding.restrict(kept)
+        extras = self.family.layout(encoding).extra_values(fitted.extras)
+        beta = self.raw(fitted.beta)[self.encoding.columns_of(kept)]
+        return Model(np.concatenate([beta, extras]), encoding, self.family)
 
     def raw(self, beta: Floats) -> Floats:
         """Coefficients in the user's units and in the order of the terms; shape (D,)."""
@@ -179,7 +204,8 @@ class RefitCache:
             entry = self.journal[at]
             beta = np.zeros(len(self.scale))
             beta[columns] = entry["beta"]
-            return Refit(chosen, float(entry["loglik"]), beta, float(entry["below"]))
+            loglik, below = float(entry["loglik"]), float(entry["below"])
+            return Refit(chosen, loglik, beta, below, dict(entry.get("extras", {})))
         fitted = self._refit(chosen, start, wanted)
         if at == len(self.journal):
             self.journal.append(
@@ -188,6 +214,7 @@ class RefitCache:
                     "loglik": fitted.loglik,
                     "below": fitted.below,
                     "beta": fitted.beta[columns],
+                    "extras": dict(fitted.extras),
                 }
             )
         return fitted
@@ -196,26 +223,52 @@ class RefitCache:
         columns = columns_of(self.columns, chosen)
         out = np.zeros(len(self.scale))
         if not len(columns):
-            return Refit(chosen, float(one_pass(out, self._blocks, 0).loglik), out)
+            return Refit(chosen, null_loglik(self.data), out)
         blocks, columns = self._some(chosen, columns)
-        ridge = self.ridge[columns]
-        begin = np.zeros(len(columns)) if start is None else start[columns]
-        first = None
+        layout, d = self.layout.subset(columns), len(columns)
+        extras = layout.extra_values(self._extras)
+        precision = np.concatenate([self.ridge[columns], np.zeros(len(extras))])
 
-        def target(beta: Floats, _: bool) -> Sums:
+        def evaluate(theta: Floats, _: bool) -> Sums:
             self.passes += 1
-            return penalised(one_pass(beta, blocks), beta, ridge)
+            return family_pass(self.family, layout, theta, blocks)
 
-        if start is not None:
-            first = target(begin, False)
-            # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
-            if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
-                begin, first = np.zeros(len(columns)), None
-        fit = maximise(target, begin, first=first, tolerance=CLOSE, wanted=wanted)
-        out[columns] = fit.beta
+        begin, first = self._begin(evaluate, precision, start, columns, extras)
+        fit = climb(
+            self.family,
+            layout,
+            evaluate,
+            begin,
+            first=first,
+            precision=precision,
+            tolerance=CLOSE,
+            wanted=wanted,
+        )
+        out[columns] = fit.beta[:d]
         # What the last step gains is not in the log-likelihood of where it was measured.
-        loglik = fit.loglik + fit.decrement + 0.5 * float(ridge @ fit.beta**2)
-        return Refit(chosen, loglik, out, -np.inf if fit.converged else wanted)
+        loglik = fit.loglik + fit.decrement + 0.5 * float(precision @ fit.beta**2)
+        below = -np.inf if fit.converged else wanted
+        values = fit.beta[d:].tolist()
+        return Refit(chosen, loglik, out, below, dict(zip(layout.names[d:], values, strict=True)))
+
+    def _begin(
+        self,
+        evaluate: Callable[[Floats, bool], Sums],
+        precision: Floats,
+        start: Floats | None,
+        columns: Ints,
+        extras: Floats,
+    ) -> tuple[Floats, Sums | None]:
+        """Where a refit starts, and the penalised sums there if they were taken."""
+        zero = np.concatenate([np.zeros(len(columns)), extras])
+        if start is None:
+            return zero, None
+        begin = np.concatenate([start[columns], extras])
+        first = penalised(evaluate(begin, False), begin, precision)
+        # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
+        if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
+            return zero, None
+        return begin, first
 
     def quadratic(self, fitted: Refit) -> Quadratic:
         """The log-likelihood over all candidates around a refit, held by the ridge; one pass.
@@ -224,7 +277,12 @@ class RefitCache:
         holds can be large, and a quadratic that is below its own refit underrates all around it.
         """
         self.passes += 1
-        around = expand(one_pass(fitted.beta, self._blocks), fitted.beta)
+        extras, d = self.layout.extra_values({**self._extras, **fitted.extras}), len(fitted.beta)
+        theta = np.concatenate([fitted.beta, extras])
+        sums = family_pass(self.family, self.layout, theta, self._blocks)
+        if len(extras):
+            sums = profile_out(sums, d, self.layout.at_bound(theta)[d:]).sums
+        around = expand(sums, fitted.beta)
         constant = around.constant + 0.5 * float(self.ridge @ fitted.beta**2)
         return Quadratic(constant, around.b, around.curvature + np.diag(self.ridge))
 
@@ -237,16 +295,9 @@ class RefitCache:
 
     def loglik_on(self, data: ChoiceData, fitted: Refit) -> float:
         """The log-likelihood of other data at the coefficients of a refit."""
-        kept = sorted(fitted.chosen)
-        if not kept:
-            return -sum(
-                float(np.log(data.available[:, rows].sum(axis=0)) @ data.weights_of(rows))
-                for rows in data.ranges()
-            )
-        zero = np.zeros(len(self.scale))
-        some = LogitLikelihood(Design(data, self.encoding), zero, self.scale).restrict(kept)
-        columns = np.concatenate([self.columns[t] for t in kept])[some.design.order]
-        return float(one_pass(fitted.beta[columns], some.blocks, 0).loglik)
+        if not fitted.chosen:
+            return null_loglik(data)
+        return prediction(self.model(fitted), data).loglik
 
     # -- Blocks -------------------------------------------------------------------------------
 

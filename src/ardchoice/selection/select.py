@@ -245,7 +245,7 @@ def best_weight(
     """The weight of the BIC penalty whose specifications predict persons left out best."""
 
     def scores(rest: ChoiceData, left_out: ChoiceData) -> list[float]:
-        inside = fit_ard(rest, fit.space, solver=fit.solver, prior=fit.prior)
+        inside = fit_ard(rest, fit.space, family=fit.family, solver=fit.solver, prior=fit.prior)
         models, begin = RefitCache.of(inside), starts(inside, constraints)
         rules = SignRules(signs, inside.encoding, rest)
         out = []

@@ -51,6 +51,11 @@ class Mnl(Family):
     tag: ClassVar[str] = "mnl"
     title: ClassVar[str] = "Multinomial logit"
     concave: ClassVar[bool] = True
+    assumption: ClassVar[str] = (
+        "The model is a multinomial logit and so assumes independence from irrelevant "
+        "alternatives: how two alternatives share their choices does not depend on what else is on "
+        "offer. Where some resemble each other, try a nested or mixed logit."
+    )
 
     def evaluate(
         self,

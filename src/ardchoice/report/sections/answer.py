@@ -51,11 +51,6 @@ class Answer:
     notes: list[Note]
 
 
-LOGIT = (
-    "The model is a multinomial logit and so assumes independence from irrelevant alternatives: "
-    "how two alternatives share their choices does not depend on what else is on offer. Where some "
-    "resemble each other, hand the specification on to a nested or mixed logit."
-)
 EXPLAINED: dict[type, str] = {
     Ebic: " EBIC is twice the log-likelihood lost, plus a price for every coefficient as in BIC, "
     "plus one for having searched so many candidates; the lowest wins.",
@@ -148,9 +143,13 @@ def _sure(found: Findings) -> list[Note]:
     notes = [*_converged(found), *_predicts(found), *_p_values(found), *_ties(found)]
     notes += _stable(found)
     notes += [n for n in sanity(record) if n.verdict != "plain" or n.title == "Signs"]
-    notes.append(Note("plain", "A multinomial logit", LOGIT))
+    family = record.result.family
+    notes.append(Note("plain", f"A {family.title.lower()}", family.assumption))
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
-    return notes + [Note("look", "A note on the estimates", text) for text in record.notes]
+    return notes + [
+        Note("look", "A note on the estimates", text)
+        for text in (*record.notes, *record.result.notes)
+    ]
 
 
 def _converged(found: Findings) -> list[Note]:
