@@ -139,17 +139,17 @@ def stepwise(case: Case) -> Outcome:
         criterion = bic(models.n)
 
         def value(fitted: Refit) -> float:
-            return predict(fitted.chosen, fitted.loglik, constraints, criterion)
+            return predict(fitted.selected, fitted.loglik, constraints, criterion)
 
         constants = [t for t, u in enumerate(case.space.terms) if u.what is None and not u.by]
         best = models.refit(frozenset(constants))
         while True:
-            larger = (best.chosen | {t} for t in range(len(case.space)) if t not in best.chosen)
+            larger = (best.selected | {t} for t in range(len(case.space)) if t not in best.selected)
             top = min((models.refit(s, best.beta) for s in larger), key=value)
             if value(top) >= value(best):
                 break
             best = top
-    return by_ridge(case, [case.space.terms[t] for t in sorted(best.chosen)])
+    return by_ridge(case, [case.space.terms[t] for t in sorted(best.selected)])
 
 
 def every_column(case: Case) -> Outcome:

@@ -31,15 +31,15 @@ def watch(incumbents: Incumbents, *, as_found: bool) -> None:
     """Tell of every set of terms that is refitted, or only count them."""
     refit = RefitCache._refit
 
-    def told(self: RefitCache, chosen: TermSet, start: object, wanted: float) -> Refit:
-        fitted = refit(self, chosen, start, wanted)  # type: ignore[arg-type]
-        coefficients = sum(len(self.columns[t]) for t in chosen)
+    def watched(self: RefitCache, selected: TermSet, start: object, wanted: float) -> Refit:
+        fitted = refit(self, selected, start, wanted)  # type: ignore[arg-type]
+        coefficients = sum(len(self.columns[t]) for t in selected)
         bic = -2 * fitted.loglik + coefficients * np.log(self.n)
-        terms = [str(self.encoding.terms[t].term) for t in sorted(chosen)]
+        terms = [str(self.encoding.terms[t].term) for t in sorted(selected)]
         incumbents.tell(bic if as_found and fitted.below == -np.inf else np.inf, terms)
         return fitted
 
-    RefitCache._refit = told  # type: ignore[method-assign]
+    RefitCache._refit = watched  # type: ignore[method-assign]
 
 
 def lasso(case: recovery.Case) -> None:

@@ -132,18 +132,18 @@ def test_a_quadratic_knows_the_refit_it_is_made_around(
     fitted = models.refit(numbers(space, *SETS[kind]))
     quadratic = models.quadratic(fitted)
     assert quadratic.value(fitted.beta) == pytest.approx(fitted.loglik, abs=LOGLIK)
-    reached = Surrogate(quadratic, models.columns).reached([fitted.chosen])[0]
+    reached = Surrogate(quadratic, models.columns).reached([fitted.selected])[0]
     assert reached == pytest.approx(fitted.loglik, abs=LOGLIK)
 
 
 def test_a_quadratic_knows_its_refit_also_where_the_ridge_takes_much(
     fit: ac.ArdFit, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("ardchoice.selection.refits.RIDGE", 0.1)
+    monkeypatch.setattr("ardchoice.selection.refits.RIDGE_SHARE", 0.1)
     models = RefitCache.of(fit)
     fitted = models.refit(numbers(fit.space, *SETS["main terms"]))
     assert 0.5 * float(models.ridge @ fitted.beta**2) > 1
-    reached = Surrogate(models.quadratic(fitted), models.columns).reached([fitted.chosen])[0]
+    reached = Surrogate(models.quadratic(fitted), models.columns).reached([fitted.selected])[0]
     assert reached == pytest.approx(fitted.loglik, abs=LOGLIK)
 
 

@@ -10,9 +10,9 @@ from scipy import stats
 from selection_support import made, numbers, obeys, usual
 
 import ardchoice as ac
-from ardchoice.selection.criterion import CLEAR, bic, ebic
+from ardchoice.selection.criterion import NOISE_SAFETY_FACTOR, bic, ebic
 from ardchoice.selection.rules import Rule
-from ardchoice.selection.search import NEAR
+from ardchoice.selection.search import NEAR_TIE_MARGIN
 
 EXACT = 1e-2
 """Of a criterion of refits: each is known to 2e-3 of log-likelihood."""
@@ -213,7 +213,7 @@ def test_the_weight_rises_where_chance_would_let_noise_in() -> None:
     assert raised.gamma > plain.gamma
     # The price of the sixteenth term, and how many of 2,500 noise terms would pay it.
     price = np.diff(raised.penalty([15, 16], [15, 16]))[0]
-    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(0.1 / CLEAR, rel=0.02)
+    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(0.1 / NOISE_SAFETY_FACTOR, rel=0.02)
 
 
 def test_special_cases_of_the_criteria(data: ac.ChoiceData) -> None:
@@ -323,7 +323,9 @@ def continued(data: ac.ChoiceData, space: ac.SearchSpace) -> ac.ArdFit:
 
 @pytest.mark.parametrize("rule", [None, ac.Bic(), ac.Ebic(), ac.HeldOut()])
 def test_searches_need_all_data_at_hand(continued: ac.ArdFit, rule: Rule | None) -> None:
-    with pytest.raises(ac.ArdchoiceError, match=r"goes on from earlier data.*select by\s+LambdaAb"):
+    with pytest.raises(
+        ac.ArdchoiceError, match=r"continues from previous data.*select by\s+LambdaAb"
+    ):
         ac.select(continued, rule)
 
 
@@ -368,7 +370,7 @@ def test_near_ties_are_as_near_as_they_say(
     costs = [tie.cost for tie in specification.near_ties]
     assert costs
     assert costs == sorted(costs)
-    assert max(costs) <= NEAR
+    assert max(costs) <= NEAR_TIE_MARGIN
     seen = set()
     for tie in specification.near_ties:
         terms = changed(specification, tie, fit.space)
@@ -393,7 +395,7 @@ def test_every_specification_one_term_away_that_is_near_is_reported(
     for out, into in moves:
         cost = exact(fit, rule, [t for t in fit.terms if t in (kept - out) | into]) - value
         assert cost > -EXACT  # no single change is better
-        if cost <= NEAR - EXACT:
+        if cost <= NEAR_TIE_MARGIN - EXACT:
             near += 1
             assert (frozenset(out), frozenset(into)) in reported
     assert near > 0
@@ -447,3 +449,9 @@ def test_a_rival_reads_as_a_sentence() -> None:
     assert str(ac.Rival((a,), (b,), 1.234)) == "A: log1p(TT) instead of A: TT: +1.23"
     assert str(ac.Rival((), (b,), 0.5)) == "also A: log1p(TT): +0.50"
     assert str(ac.Rival((a,), (), 2.0)) == "without A: TT: +2.00"
+
+
+def test_select_warns_of_a_prohibition_of_nothing(fit: ac.ArdFit) -> None:
+    with pytest.warns(ac.ArdchoiceWarning, match="forbids nothing"):
+        found = ac.select(fit, structure=ac.Structure(forbid="A: sqrt(TT)"))
+    assert any("forbids nothing" in alert for alert in found.alerts)

@@ -15,7 +15,14 @@ from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.criterion import Criterion, bic
 from ardchoice.selection.neighbours import Neighbours, neighbours
 from ardchoice.selection.refits import RefitCache
-from ardchoice.selection.search import BETTER, NEAR, TIES, Problem, SearchStep, search
+from ardchoice.selection.search import (
+    CRITERION_TOLERANCE,
+    NEAR_TIE_MARGIN,
+    NEAR_TIE_REFITS,
+    Problem,
+    SearchStep,
+    search,
+)
 from ardchoice.selection.select import starts
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import Surrogate
@@ -171,14 +178,14 @@ def problem_of(
 def test_every_score_is_the_bic_of_fit_mnl(fit: ac.ArdFit, structure: ac.Structure | None) -> None:
     problem = problem_of(fit, structure)
     found = search(problem, starts(fit, problem.constraints))
-    assert found.criterion == found.tried[found.best.chosen][1]
+    assert found.criterion == found.tried[found.best.selected][1]
     checked = 0
     for chosen, (wrong, value) in found.tried.items():
         terms = [fit.terms[t] for t in sorted(chosen)]
         assert wrong == 0
         assert obeys(structure, fit.space, terms)
         # What is clearly worse need not be known exactly.
-        if value > found.criterion + NEAR:
+        if value > found.criterion + NEAR_TIE_MARGIN:
             continue
         checked += 1
         result = ac.fit_mnl(fit.data, ac.Specification(tuple(terms)))
@@ -195,7 +202,7 @@ def test_scores_count_choice_situations_not_weights() -> None:
     space = ac.SearchSpace(data)
     problem = problem_of(ac.fit_ard(data, space), ac.Structure())
     found = search(problem, [problem.constraints.least()])
-    result = ac.fit_mnl(data, [space.terms[t] for t in sorted(found.best.chosen)])
+    result = ac.fit_mnl(data, [space.terms[t] for t in sorted(found.best.selected)])
     assert found.criterion == pytest.approx(result.bic, abs=SAME)
 
 
@@ -206,7 +213,7 @@ def test_the_unit_of_weights_changes_nothing() -> None:
         data = read(frame.assign(W=unit * frame["W"]), weight="W")
         fit = ac.fit_ard(data, ac.SearchSpace(data))
         problem = problem_of(fit, ac.Structure())
-        found.append(search(problem, [problem.constraints.least()]).best.chosen)
+        found.append(search(problem, [problem.constraints.least()]).best.selected)
     assert found[0] == found[1] == found[2]
 
 
@@ -254,7 +261,7 @@ def test_limits_hold_on_the_way_and_at_the_end(fit: ac.ArdFit) -> None:
     structure = ac.Structure(max_terms=5, max_coefficients=6)
     problem = problem_of(fit, structure)
     found = search(problem, starts(fit, problem.constraints))
-    assert len(found.best.chosen) == 5  # the limit binds here
+    assert len(found.best.selected) == 5  # the limit binds here
     assert all(problem.constraints.is_valid(chosen) for chosen in found.tried)
 
 
@@ -314,17 +321,17 @@ def test_no_neighbour_that_may_be_a_near_tie_is_better_by_a_refit(
 ) -> None:
     problem = problem_of(fit, structure)
     found = search(problem, starts(fit, problem.constraints))
-    for i in found.around.best(TIES):
+    for i in found.around.best(NEAR_TIE_REFITS):
         chosen, value = found.around.at(i), float(found.around.values[i])
         if problem.within_tolerance(chosen, value, found.best):
             other = problem.score(problem.models.refit(chosen))
-            assert other[1] > found.criterion - BETTER
+            assert other[1] > found.criterion - CRITERION_TOLERANCE
 
 
 def test_doubt_grows_with_what_changes(fit: ac.ArdFit) -> None:
     problem = problem_of(fit, None, Criterion("free", 0.0))
     fitted = problem.models.refit(numbers(fit.space, "A: TT", "B: TT"))
-    small, large = fitted.chosen, fitted.chosen | numbers(fit.space, "C: TT")
+    small, large = fitted.selected, fitted.selected | numbers(fit.space, "C: TT")
     now = problem.score(fitted)[1]
     # Without a penalty all that a value differs by is a change of -2 ℓ.
     for chosen in (small, large):

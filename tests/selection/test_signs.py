@@ -11,7 +11,7 @@ from signs_by_hand import Where, wrong_after_estimation, wrong_by_hand
 
 import ardchoice as ac
 from ardchoice.design.encoding import learn_encoding
-from ardchoice.selection.signs import POINTS, SignRules, WrongSign
+from ardchoice.selection.signs import SIGN_GRID_POINTS, SignRules, WrongSign
 
 SPECIFICATIONS = {
     "linear": "A: TT\nB: TT + CO\nC: TT",
@@ -75,7 +75,7 @@ def test_a_sum_of_two_forms_is_looked_at_in_twenty_steps(data: ac.ChoiceData) ->
         beta = rng.normal(size=encoding.n_columns)
         estimates = dict(zip(encoding.names, beta, strict=True))
         found = as_set(rules.violations(range(len(encoding.terms)), beta))
-        assert found == wrong_by_hand(data, encoding, estimates, {"TT": "-"}, POINTS - 1)
+        assert found == wrong_by_hand(data, encoding, estimates, {"TT": "-"}, SIGN_GRID_POINTS - 1)
         assert found <= wrong_by_hand(data, encoding, estimates, {"TT": "-"})
 
 
@@ -201,7 +201,7 @@ def test_a_forced_term_with_the_wrong_sign_is_kept_with_a_warning(against: ac.Ar
     with pytest.warns(ac.ArdchoiceWarning, match="No specification with the expected signs"):
         specification = ac.select(against, structure=structure)
     assert ac.parse_term("B: TT") in specification.terms
-    assert specification.notes == ("Signs not as expected, whatever is chosen: B: TT.",)
+    assert specification.notes == ("Signs not as expected, whatever is selected: B: TT.",)
     # Nothing else is wrong.
     wrong = wrong_after_estimation(against.data, specification, structure.signs)
     assert wrong == {("B", "TT", frozenset())}

@@ -6,13 +6,13 @@ import pytest
 from selection_support import subsets
 
 from ardchoice.ard.quadratic import Quadratic
-from ardchoice.selection.surrogate import COLLINEAR, Surrogate, columns_of
+from ardchoice.selection.surrogate import COLLINEAR_SHARE, Surrogate, columns_of
 
 SIZES = (1, 2, 1, 3, 2, 1, 1)  # columns of every term
 
-# The surrogate raises diagonals by COLLINEAR of themselves, which moves what is reached by no more
+# The surrogate raises diagonals by a share of themselves, which moves what is reached by no more
 # than that share of it times the condition of the curvature.
-CLOSE = 100 * COLLINEAR
+CLOSE = 100 * COLLINEAR_SHARE
 
 Floats = npt.NDArray[np.float64]
 
@@ -136,5 +136,5 @@ def test_sets_with_collinear_columns_reach_what_they_reach_without_them() -> Non
     surrogate = Surrogate(quadratic, places)
     sets = [frozenset(s) for s in ([0, 1], [0, 1, 2], [0, 1, 3], [0, 1, 4], [0, 1, 2, 3, 4])]
     reached = surrogate.reached(sets)
-    # Two rows that share a coefficient share its ridge too: less than a share of COLLINEAR.
-    np.testing.assert_allclose(reached, reached[0], rtol=10 * COLLINEAR)
+    # Two rows that share a coefficient share its ridge too: less than a share of COLLINEAR_SHARE.
+    np.testing.assert_allclose(reached, reached[0], rtol=10 * COLLINEAR_SHARE)

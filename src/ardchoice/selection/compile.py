@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Sequence
 from itertools import combinations
 
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.errors import ArdchoiceWarning, SpecificationError, did_you_mean
+from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.structure import Structure, listed
 from ardchoice.space import Linear, SearchSpace, Term, Transform, matches
@@ -34,7 +33,7 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
     partners = _partners(structure, terms)
     needs = _needs(structure, terms)
     forced = _forced(structure, space)
-    impossible = _forbidden(structure, terms)
+    impossible, notes = _forbidden(structure, terms)
     _propagate(terms, needs, partners, conflicts, forced, impossible)
     constraints = Constraints(
         terms=terms,
@@ -48,7 +47,8 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
         max_terms=structure.max_terms,
         max_coefficients=structure.max_coefficients,
         why_forced=forced,
-        _twins=_twins(terms),
+        notes=tuple(notes),
+        _counterparts=_counterparts(terms),
     )
     least = constraints.least()
     broken = constraints.broken(least)
@@ -75,7 +75,7 @@ def _check_signs(structure: Structure, terms: Sequence[Term]) -> None:
             raise SpecificationError(f"signs: no candidate uses an attribute {attribute!r}. {hint}")
 
 
-def _fitting(pattern: str, terms: Sequence[Term], rule: str) -> list[int]:
+def _matching(pattern: str, terms: Sequence[Term], rule: str) -> list[int]:
     found = [t for t, term in enumerate(terms) if matches(pattern, term)]
     if not found:
         names = [str(t) for t in terms]
@@ -86,7 +86,7 @@ def _fitting(pattern: str, terms: Sequence[Term], rule: str) -> list[int]:
     return found
 
 
-def _lonely(rule: str, pattern: str) -> str:
+def _single_term_group(rule: str, pattern: str) -> str:
     return (
         f"{rule}: the entry '{pattern}' is about one term only. An entry is a group of patterns: "
         f"{rule}=[('{pattern}', 'another')]."
@@ -111,9 +111,9 @@ def _conflicts(structure: Structure, terms: Sequence[Term]) -> list[dict[int, st
                     out[a][b] = out[b][a] = "one form per attribute"
     for entry in structure.exclusive:
         patterns = listed(entry)
-        sets = [_fitting(p, terms, "exclusive") for p in patterns]
+        sets = [_matching(p, terms, "exclusive") for p in patterns]
         if len(sets) == 1 and len(sets[0]) == 1:
-            raise SpecificationError(_lonely("exclusive", patterns[0]))
+            raise SpecificationError(_single_term_group("exclusive", patterns[0]))
         why = " and ".join(f"'{p}'" for p in patterns) + " exclude each other"
         pairs = (
             combinations(sets[0], 2)
@@ -129,9 +129,9 @@ def _conflicts(structure: Structure, terms: Sequence[Term]) -> list[dict[int, st
 def _partners(structure: Structure, terms: Sequence[Term]) -> list[frozenset[int]]:
     group = [{t} for t in range(len(terms))]
     for entry in structure.together:
-        merged = {t for p in listed(entry) for t in _fitting(p, terms, "together")}
+        merged = {t for p in listed(entry) for t in _matching(p, terms, "together")}
         if len(merged) == 1:
-            raise SpecificationError(_lonely("together", listed(entry)[0]))
+            raise SpecificationError(_single_term_group("together", listed(entry)[0]))
         merged |= {u for t in merged for u in group[t]}
         for t in merged:
             group[t] = merged
@@ -174,24 +174,22 @@ def _forced(structure: Structure, space: SearchSpace) -> dict[int, str]:
             if term.what is None and not term.by:
                 out[t] = "constants stay"
     for pattern in listed(structure.force):
-        for t in _fitting(pattern, terms, "force"):
+        for t in _matching(pattern, terms, "force"):
             out[t] = f"forced by '{pattern}'"
     return out
 
 
-def _forbidden(structure: Structure, terms: Sequence[Term]) -> dict[int, str]:
+def _forbidden(structure: Structure, terms: Sequence[Term]) -> tuple[dict[int, str], list[str]]:
+    """Forbidden term -> by what; and a note of every pattern that forbids nothing."""
     out: dict[int, str] = {}
+    notes = []
     for pattern in listed(structure.forbid):
         found = [t for t, term in enumerate(terms) if matches(pattern, term)]
         if not found:
-            warnings.warn(
-                f"forbid: no candidate fits '{pattern}', so it forbids nothing.",
-                ArdchoiceWarning,
-                stacklevel=4,
-            )
+            notes.append(f"forbid: no candidate fits '{pattern}', so it forbids nothing.")
         for t in found:
             out.setdefault(t, f"forbidden by '{pattern}'")
-    return out
+    return out, notes
 
 
 def _propagate(
@@ -264,7 +262,7 @@ def _costs(structure: Structure, terms: Sequence[Term]) -> npt.NDArray[np.float6
             structure.linear_unless
             if t.how != Linear()
             and (t.where, t.what) in plain
-            # With heredity the main term stands for the form; without, every term for itself.
+            # With heredity the main term is_satisfied for the form; without, every term for itself.
             and not (structure.heredity and t.by)
             else 0.0
             for t in terms
@@ -272,7 +270,7 @@ def _costs(structure: Structure, terms: Sequence[Term]) -> npt.NDArray[np.float6
     )
 
 
-def _twins(terms: Sequence[Term]) -> dict[object, dict[Transform, int]]:
+def _counterparts(terms: Sequence[Term]) -> dict[object, dict[Transform, int]]:
     out: dict[object, dict[Transform, int]] = {}
     for t, term in enumerate(terms):
         out.setdefault((term.where, term.what, term.by), {})[term.how] = t

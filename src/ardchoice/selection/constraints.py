@@ -38,7 +38,7 @@ class _Rules:
     needs: list[tuple[int, ...]]
     dependents: list[int]
 
-    def stands(self, t: int, inside: int) -> bool:
+    def is_satisfied(self, t: int, inside: int) -> bool:
         """Whether a term has all it needs."""
         if self.partners[t] & ~inside:
             return False
@@ -72,6 +72,8 @@ class Constraints:
     costs
         What every term adds to a criterion besides its columns; shape (T,).
     max_terms, max_coefficients
+    notes
+        On rules that have no effect, a sentence each.
     """
 
     terms: tuple[Term, ...]
@@ -85,13 +87,14 @@ class Constraints:
     max_terms: int | None = None
     max_coefficients: int | None = None
     why_forced: Mapping[int, str] = field(default_factory=dict)
-    _twins: dict[object, dict[Transform, int]] = field(default_factory=dict, repr=False)
+    notes: tuple[str, ...] = ()
+    _counterparts: dict[object, dict[Transform, int]] = field(default_factory=dict, repr=False)
 
     # -- What holds ---------------------------------------------------------------------------
 
-    def broken(self, chosen: Iterable[int]) -> list[str]:
+    def broken(self, selected: Iterable[int]) -> list[str]:
         """What a set of terms violates, a sentence each; empty when it is valid."""
-        inside = frozenset(chosen)
+        inside = frozenset(selected)
         out = [f"'{self.terms[t]}' must be in" for t in sorted(self.forced - inside)]
         for t in sorted(inside):
             name = f"'{self.terms[t]}'"
@@ -115,106 +118,109 @@ class Constraints:
             out.append(f"{count} coefficients are more than max_coefficients={most}")
         return out
 
-    def is_valid(self, chosen: TermSet) -> bool:
+    def is_valid(self, selected: TermSet) -> bool:
         """Whether a set of terms obeys every rule."""
-        rules, inside = self._rules, bits(chosen)
+        rules, inside = self._rules, bits(selected)
         if rules.forced & ~inside or rules.impossible & inside:
             return False
-        for t in chosen:
-            if rules.conflicts[t] & inside or not rules.stands(t, inside):
+        for t in selected:
+            if rules.conflicts[t] & inside or not rules.is_satisfied(t, inside):
                 return False
-        return self.within_limits(chosen)
+        return self.within_limits(selected)
 
-    def valid_among(self, sets: Iterable[TermSet], chosen: TermSet) -> list[TermSet]:
+    def valid_among(self, sets: Iterable[TermSet], selected: TermSet) -> list[TermSet]:
         """Those of some sets that obey every rule, each once, but for the valid one they are near.
 
         Only what a set has more or less than that one is looked at.
         """
-        rules, here = self._rules, bits(chosen)
+        rules, here = self._rules, bits(selected)
         out = []
         for other in dict.fromkeys(sets):
-            new, gone = other - chosen, chosen - other
+            new, gone = other - selected, selected - other
             if not (new or gone) or not self.forced.isdisjoint(gone):
                 continue
-            inside, shaken = here, 0
+            inside, affected = here, 0
             for t in gone:
                 inside ^= 1 << t
-                shaken |= rules.dependents[t]
+                affected |= rules.dependents[t]
             for t in new:
                 inside |= 1 << t
-                shaken |= 1 << t
-            shaken &= inside
+                affected |= 1 << t
+            affected &= inside
             if (
                 not rules.impossible & inside
                 and not any(rules.conflicts[t] & inside for t in new)
-                and (not shaken or all(rules.stands(t, inside) for t in other if shaken >> t & 1))
+                and (
+                    not affected
+                    or all(rules.is_satisfied(t, inside) for t in other if affected >> t & 1)
+                )
                 and self.within_limits(other)
             ):
                 out.append(other)
         return out
 
-    def count(self, chosen: Iterable[int]) -> int:
+    def count(self, selected: Iterable[int]) -> int:
         """Coefficients of a set of terms."""
-        return sum(map(self._sizes.__getitem__, chosen))
+        return sum(map(self._sizes.__getitem__, selected))
 
-    def cost(self, chosen: Iterable[int]) -> float:
+    def cost(self, selected: Iterable[int]) -> float:
         """What a set of terms adds to a criterion besides its coefficients."""
-        return sum(map(self._prices.__getitem__, chosen), 0.0)
+        return sum(map(self._prices.__getitem__, selected), 0.0)
 
-    def within_limits(self, chosen: TermSet) -> bool:
+    def within_limits(self, selected: TermSet) -> bool:
         """Whether it is small enough."""
-        return (self.max_terms is None or len(chosen) <= self.max_terms) and (
-            self.max_coefficients is None or self.count(chosen) <= self.max_coefficients
+        return (self.max_terms is None or len(selected) <= self.max_terms) and (
+            self.max_coefficients is None or self.count(selected) <= self.max_coefficients
         )
 
     # -- One term in, one term out --------------------------------------------------------------
 
-    def addable(self, chosen: TermSet) -> Bools:
+    def addable(self, selected: TermSet) -> Bools:
         """Which terms can come in just like that; shape (T,)."""
         mask = self._possible.copy()
-        mask[list(chosen)] = False
-        for t in chosen:
+        mask[list(selected)] = False
+        for t in selected:
             mask[self._conflict_lists[t]] = False
         if len(self._owners):
             inside = np.zeros(len(self.terms))
-            inside[list(chosen)] = 1.0
+            inside[list(selected)] = 1.0
             mask[self._owners[self._clauses @ inside == 0]] = False
         for t in self._partnered:
-            if not self.partners[t] - {t} <= chosen:
+            if not self.partners[t] - {t} <= selected:
                 mask[t] = False
-        if self.max_terms is not None and len(chosen) >= self.max_terms:
+        if self.max_terms is not None and len(selected) >= self.max_terms:
             mask[:] = False
         if self.max_coefficients is not None:
-            mask &= self.columns <= self.max_coefficients - self.count(chosen)
+            mask &= self.columns <= self.max_coefficients - self.count(selected)
         return mask
 
-    def without(self, chosen: TermSet, out: Iterable[int]) -> TermSet | None:
+    def without(self, selected: TermSet, out: Iterable[int]) -> TermSet | None:
         """A valid set without some terms and what cannot stand alone then; None if never."""
-        rules, fallen, left = self._rules, list(out), chosen
-        while fallen:
-            left = left.difference(fallen)
-            inside, shaken = bits(left), 0
-            for t in fallen:
-                shaken |= rules.dependents[t]
+        rules, dropped, left = self._rules, list(out), selected
+        while dropped:
+            left = left.difference(dropped)
+            inside, affected = bits(left), 0
+            for t in dropped:
+                affected |= rules.dependents[t]
             # Nothing can fall but what leans on those that left.
-            shaken &= inside
-            fallen = [t for t in left if shaken >> t & 1 and not rules.stands(t, inside)]
+            affected &= inside
+            dropped = [t for t in left if affected >> t & 1 and not rules.is_satisfied(t, inside)]
         return left if self.forced <= left else None
 
-    def needed(self, chosen: TermSet, t: int) -> TermSet | None:
+    def needed(self, selected: TermSet, t: int) -> TermSet | None:
         """What must come in for a term to be in, itself included; None if it never can."""
         new: set[int] = set()
         waiting = [t]
         while waiting:
             u = waiting.pop()
-            if u in chosen or u in new:
+            if u in selected or u in new:
                 continue
             if u in self.impossible or not new.isdisjoint(self.conflicts[u]):
                 return None
             new.add(u)
             waiting += self.partners[u] - {u}
             for clause in self.needs[u]:
-                if chosen.isdisjoint(clause) and new.isdisjoint(clause):
+                if selected.isdisjoint(clause) and new.isdisjoint(clause):
                     able = [c for c in clause if c not in self.impossible]
                     if not able:
                         return None
@@ -223,29 +229,31 @@ class Constraints:
 
     # -- Sets of terms --------------------------------------------------------------------------
 
-    def completions(self, chosen: TermSet, t: int) -> list[TermSet]:
+    def completions(self, selected: TermSet, t: int) -> list[TermSet]:
         """Valid sets with a term that cannot come in just like that.
 
         What it needs comes in with it. What it excludes leaves, or takes on the new form.
         """
-        new = self.needed(chosen, t)
+        new = self.needed(selected, t)
         if new is None:
             return []
-        rivals = {u for v in new for u in self.conflicts[v] if u in chosen}
+        rivals = {u for v in new for u in self.conflicts[v] if u in selected}
         out = []
-        left = self.without(chosen, rivals)
+        left = self.without(selected, rivals)
         if left is not None:
             out.append(left | new)
         if rivals:
             forms = {self.terms[v].how for v in new}
-            twins = {self.twin(u, how) for u in rivals for how in forms}
-            out.append(chosen.difference(rivals) | new | {u for u in twins if u is not None})
-        return self.valid_among(out, chosen)
+            counterparts = {self.counterpart(u, how) for u in rivals for how in forms}
+            out.append(
+                selected.difference(rivals) | new | {u for u in counterparts if u is not None}
+            )
+        return self.valid_among(out, selected)
 
-    def reshaped(self, chosen: TermSet) -> list[TermSet]:
+    def reshaped(self, selected: TermSet) -> list[TermSet]:
         """Valid sets in which an attribute takes another form, with all its interactions."""
         families: dict[object, list[int]] = {}
-        for t in chosen:
+        for t in selected:
             term = self.terms[t]
             if term.what is not None:
                 families.setdefault((term.where, term.what, term.how), []).append(t)
@@ -254,32 +262,34 @@ class Constraints:
         for members in families.values():
             other = {how for t in members for how in self._forms(t)}
             for how in other - {self.terms[members[0]].how}:
-                twins = (self.twin(t, how) for t in members)
-                new = chosen.difference(members) | {t for t in twins if t is not None}
+                counterparts = (self.counterpart(t, how) for t in members)
+                new = selected.difference(members) | {t for t in counterparts if t is not None}
                 out.append(new)
-        return self.valid_among(out, chosen)
+        return self.valid_among(out, selected)
 
-    def reformed(self, chosen: TermSet, terms: Iterable[int]) -> list[TermSet]:
+    def reformed(self, selected: TermSet, terms: Iterable[int]) -> list[TermSet]:
         """Valid sets in which one of some terms takes another form."""
         out = []
         for t in terms:
-            twins = (self.twin(t, how) for how in self._forms(t))
-            out += [chosen - {t} | {u} for u in twins if u is not None and u not in chosen]
-        return self.valid_among(out, chosen)
+            counterparts = (self.counterpart(t, how) for how in self._forms(t))
+            out += [
+                selected - {t} | {u} for u in counterparts if u is not None and u not in selected
+            ]
+        return self.valid_among(out, selected)
 
-    def regrouped(self, chosen: TermSet) -> list[TermSet]:
+    def regrouped(self, selected: TermSet) -> list[TermSet]:
         """Valid sets in which a shared coefficient is split by alternative, or joined again."""
         out = []
         for members in self._by_content.values():
             shared = [t for t in members if len(self.terms[t].where) != 1]
             single = frozenset(members).difference(shared)
-            if not shared or not single or chosen.isdisjoint(members):
+            if not shared or not single or selected.isdisjoint(members):
                 continue
-            rest = chosen.difference(members)
-            out += [rest | {t} for t in shared if t not in chosen] + [rest | single]
-        return self.valid_among(out, chosen)
+            rest = selected.difference(members)
+            out += [rest | {t} for t in shared if t not in selected] + [rest | single]
+        return self.valid_among(out, selected)
 
-    def bundled(self, chosen: TermSet) -> list[TermSet]:
+    def bundled(self, selected: TermSet) -> list[TermSet]:
         """Valid sets with a covariate interacted in several places at once, or in none of them.
 
         What a covariate does often shows only when it may act on several alternatives, or on
@@ -287,7 +297,7 @@ class Constraints:
         interactions with a covariate of one attribute, of one alternative, and all there are, in
         the forms that are in.
         """
-        forms = {(self.terms[t].where, self.terms[t].what, self.terms[t].how) for t in chosen}
+        forms = {(self.terms[t].where, self.terms[t].what, self.terms[t].how) for t in selected}
         bundles: dict[object, set[int]] = {}
         for form in forms:
             for t in self._by_form[form]:
@@ -297,12 +307,12 @@ class Constraints:
                         bundles.setdefault((term.by, key), set()).add(t)
         out = []
         for bundle in bundles.values():
-            if len(bundle - chosen) > 1:
-                out.append(chosen | bundle)
-            if len(bundle & chosen) > 1:
-                left = self.without(chosen, bundle)
+            if len(bundle - selected) > 1:
+                out.append(selected | bundle)
+            if len(bundle & selected) > 1:
+                left = self.without(selected, bundle)
                 out += [] if left is None else [left]
-        return self.valid_among(out, chosen)
+        return self.valid_among(out, selected)
 
     def least(self) -> TermSet:
         """The forced terms and what they need: a smallest valid set, if there is any."""
@@ -313,25 +323,25 @@ class Constraints:
         found = self._completed(self.forced)
         return self.forced if found is None else found
 
-    def _completed(self, chosen: TermSet) -> TermSet | None:
+    def _completed(self, selected: TermSet) -> TermSet | None:
         """A set with what its terms need, trying every way where there are several."""
-        for t in sorted(chosen):
+        for t in sorted(selected):
             for clause in (*self.needs[t], *((u,) for u in self.partners[t])):
-                if not chosen.isdisjoint(clause):
+                if not selected.isdisjoint(clause):
                     continue
                 ways = [u for u in clause if u not in self.impossible]
                 # Whoever serves several terms first: it makes the smallest set.
-                ways.sort(key=lambda u: -self._serves(u, chosen))
+                ways.sort(key=lambda u: -self._serves(u, selected))
                 for u in ways:
-                    if chosen.isdisjoint(self.conflicts[u]):
-                        found = self._completed(chosen | {u})
+                    if selected.isdisjoint(self.conflicts[u]):
+                        found = self._completed(selected | {u})
                         if found is not None:
                             return found
                 return None
-        return chosen if self.within_limits(chosen) else None
+        return selected if self.within_limits(selected) else None
 
-    def _serves(self, u: int, chosen: TermSet) -> int:
-        return sum(u in clause for t in chosen for clause in self.needs[t])
+    def _serves(self, u: int, selected: TermSet) -> int:
+        return sum(u in clause for t in selected for clause in self.needs[t])
 
     def build(self, strength: npt.NDArray[np.float64], wanted: Iterable[int]) -> TermSet:
         """A valid set from wanted terms: strongest form first, each with what it needs.
@@ -354,24 +364,24 @@ class Constraints:
             term = self.terms[t]
             return -family[(term.where, term.what, term.how)], -float(strength[t])
 
-        chosen = self.least()
+        selected = self.least()
         for t in sorted(wanted, key=rank):
-            new = self.needed(chosen, t)
-            if new is None or any(not chosen.isdisjoint(self.conflicts[u]) for u in new):
+            new = self.needed(selected, t)
+            if new is None or any(not selected.isdisjoint(self.conflicts[u]) for u in new):
                 continue
-            if self.within_limits(chosen | new):
-                chosen |= new
-        return chosen
+            if self.within_limits(selected | new):
+                selected |= new
+        return selected
 
-    def twin(self, t: int, how: Transform) -> int | None:
+    def counterpart(self, t: int, how: Transform) -> int | None:
         """The same term in another form, if it is a candidate that can be in."""
         term = self.terms[t]
-        found = self._twins.get((term.where, term.what, term.by), {}).get(how)
+        found = self._counterparts.get((term.where, term.what, term.by), {}).get(how)
         return None if found is None or found in self.impossible else found
 
     def _forms(self, t: int) -> Iterable[Transform]:
         term = self.terms[t]
-        return self._twins[(term.where, term.what, ())] if term.what is not None else ()
+        return self._counterparts[(term.where, term.what, ())] if term.what is not None else ()
 
     @cached_property
     def _rules(self) -> _Rules:

@@ -9,10 +9,10 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
-USUAL = 15
+USUAL_TERMS = 15
 """Terms of a specification, roughly."""
-MOST_GAMMA = 100.0
-CLEAR = 5.0
+LARGEST_GAMMA = 100.0
+NOISE_SAFETY_FACTOR = 5.0
 """A search tries terms in combination too: more noise gets in than single terms promise."""
 
 
@@ -73,9 +73,9 @@ def ebic(
     """
     gamma = max(0.0, 1 - log(n) / (2 * log(candidates))) if candidates > 1 else 0.0
     if gamma > 0 and columns is not None and _by_chance(gamma, n, columns) > noise:
-        clear = noise / CLEAR
+        clear = noise / NOISE_SAFETY_FACTOR
         gamma = float(
-            optimize.brentq(lambda g: _by_chance(g, n, columns) - clear, gamma, MOST_GAMMA)
+            optimize.brentq(lambda g: _by_chance(g, n, columns) - clear, gamma, LARGEST_GAMMA)
         )
     return Criterion("EBIC", log(n), gamma, candidates)
 
@@ -83,6 +83,6 @@ def ebic(
 def _by_chance(gamma: float, n: int, columns: npt.NDArray[np.intp]) -> float:
     """Noise terms expected to come into a specification of the usual size, each for itself."""
     p = len(columns)
-    q = min(USUAL, p // 4)
+    q = min(USUAL_TERMS, p // 4)
     price = log(n) * columns + 2 * gamma * log((p - q) / (q + 1))
     return float(np.sum(stats.chi2.sf(price, columns)))

@@ -19,9 +19,9 @@ from ardchoice.selection.criterion import Criterion
 from ardchoice.selection.surrogate import Surrogate
 
 NOTHING = -1
-MISSED = 30.0
+IRREPLACEABLE_LOGLIK = 30.0
 """Log-likelihood that nothing but another form of a term is expected to make up for."""
-PROMISE = 0.3
+PENALTY_SHARE_ALONE = 0.3
 """Share of its penalty that a term must gain alone for what it needs to be tried with it."""
 
 
@@ -63,12 +63,12 @@ class Neighbours:
 
 
 def neighbours(
-    chosen: TermSet,
+    selected: TermSet,
     surrogate: Surrogate,
     constraints: Constraints,
     criterion: Criterion,
     *,
-    guilty: TermSet = frozenset(),
+    wrong_sign_terms: TermSet = frozenset(),
     thorough: bool = False,
     enough: float = -np.inf,
 ) -> Neighbours:
@@ -76,30 +76,30 @@ def neighbours(
 
     Parameters
     ----------
-    chosen
+    selected
     surrogate, constraints, criterion
-    guilty
+    wrong_sign_terms
         Terms that may have to leave, however much they would be missed.
     thorough
         Also those that cannot be: with a term gone for which nothing could make up, or with one
         that gains nothing.
     enough
-        Where one term more, less or for another is foretold a criterion below this, several at once
-        are not looked at: a step on the way need not be the best there is.
+        Where a criterion below this is predicted for one term more, less or for another, several at
+        once are not looked at: a step on the way need not be the best there is.
     """
-    missed, promise = (np.inf, -1.0) if thorough else (MISSED, PROMISE)
+    missed, promise = (np.inf, -1.0) if thorough else (IRREPLACEABLE_LOGLIK, PENALTY_SHARE_ALONE)
     found = _Found([], [], [], [])
-    losses = surrogate.losses(chosen)
+    losses = surrogate.losses(selected)
     # 1 · One more; one less, and one less with another in its place.
-    may_leave = [t for t in sorted(chosen) if losses[t] <= missed or t in guilty]
-    left = (constraints.without(chosen, [t]) for t in may_leave)
-    bases = [chosen, *dict.fromkeys(base for base in left if base is not None)]
-    reached, gains = surrogate.exchanges(chosen, bases)
+    may_leave = [t for t in sorted(selected) if losses[t] <= missed or t in wrong_sign_terms]
+    left = (constraints.without(selected, [t]) for t in may_leave)
+    bases = [selected, *dict.fromkeys(base for base in left if base is not None)]
+    reached, gains = surrogate.exchanges(selected, bases)
     counts, costs = _sums(bases, constraints)
-    kept = np.array(list(chosen), dtype=np.intp)
+    kept = np.array(list(selected), dtype=np.intp)
     for r, base in enumerate(bases):
         mask = constraints.addable(base)
-        if base is chosen:
+        if base is selected:
             simple = mask
         mask[kept] = False
         terms = np.flatnonzero(mask)
@@ -111,16 +111,16 @@ def neighbours(
         return found.collect()
     # 2 · Several at once.
     several = [
-        *constraints.reshaped(chosen),
-        *constraints.regrouped(chosen),
-        *constraints.bundled(chosen),
-        *constraints.reformed(chosen, [t for t in chosen if losses[t] > missed]),
+        *constraints.reshaped(selected),
+        *constraints.regrouped(selected),
+        *constraints.bundled(selected),
+        *constraints.reformed(selected, [t for t in selected if losses[t] > missed]),
     ]
-    worth = 2 * gains[0] > promise * criterion.per_coefficient * constraints.columns
-    for u in np.flatnonzero(worth & ~simple).tolist():
-        if u not in chosen and u not in constraints.impossible:
-            several += constraints.completions(chosen, u)
-    several = [s for s in dict.fromkeys(several) if s != chosen]
+    strong = 2 * gains[0] > promise * criterion.per_coefficient * constraints.columns
+    for u in np.flatnonzero(strong & ~simple).tolist():
+        if u not in selected and u not in constraints.impossible:
+            several += constraints.completions(selected, u)
+    several = [s for s in dict.fromkeys(several) if s != selected]
     found.add(several, _values(several, surrogate.reached(several), constraints, criterion))
     return found.collect()
 
@@ -144,11 +144,11 @@ def _values(
 
 
 def predict(
-    chosen: TermSet, loglik: float, constraints: Constraints, criterion: Criterion
+    selected: TermSet, loglik: float, constraints: Constraints, criterion: Criterion
 ) -> float:
     """The criterion of a set of terms that reaches a log-likelihood, with what its forms cost."""
-    value = criterion.value(loglik, constraints.count(chosen), len(chosen))
-    return value + constraints.cost(chosen)
+    value = criterion.value(loglik, constraints.count(selected), len(selected))
+    return value + constraints.cost(selected)
 
 
 @dataclass

@@ -36,14 +36,14 @@ from ardchoice.selection.constraints import TermSet
 from ardchoice.selection.surrogate import columns_of
 from ardchoice.space import Term
 
-RIDGE = 1e-7
+RIDGE_SHARE = 1e-7
 """Share of the curvature at zero added as a prior precision: it holds an estimate that would run to
 infinity, and moves a log-likelihood by far less than a criterion can notice."""
-CONSTANT = 1e-12
+CONSTANT_COLUMN_SHARE = 1e-12
 """Share of its squares below which the spread of a column is rounding."""
-ASTRAY = 100.0
+BAD_START_DECREMENT = 100.0
 """Log-likelihood to be gained at a start that is no help."""
-CLOSE = 2e-3
+REFIT_TOLERANCE = 2e-3
 """Log-likelihood still to be gained at which a refit is exact enough to be compared."""
 
 
@@ -53,7 +53,7 @@ class Refit:
 
     Attributes
     ----------
-    chosen
+    selected
     loglik
     beta
         Coefficients of all candidates, zero outside; scaled, in the order of blocks; shape (D,).
@@ -63,7 +63,7 @@ class Refit:
         Parameters of the family besides coefficients, by name.
     """
 
-    chosen: TermSet
+    selected: TermSet
     loglik: float
     beta: Floats
     below: float = -np.inf
@@ -166,7 +166,7 @@ class RefitCache:
 
     def model(self, fitted: Refit) -> Model:
         """What a refit predicts with, in the user's units."""
-        kept = sorted(fitted.chosen)
+        kept = sorted(fitted.selected)
         encoding = self.encoding.restrict(kept)
         extras = self.family.layout(encoding).extra_values(fitted.extras)
         beta = self.raw(fitted.beta)[self.encoding.columns_of(kept)]
@@ -178,35 +178,37 @@ class RefitCache:
 
     # -- Refits -------------------------------------------------------------------------------
 
-    def refit(self, chosen: TermSet, start: Floats | None = None, wanted: float = -np.inf) -> Refit:
+    def refit(
+        self, selected: TermSet, start: Floats | None = None, wanted: float = -np.inf
+    ) -> Refit:
         """The maximum likelihood of a set of terms; what is known well enough is not fitted again.
 
         Parameters
         ----------
-        chosen
+        selected
         start
             Coefficients near the maximum; shape (D,).
         wanted
             A log-likelihood below which the result need not be exact.
         """
-        known = self._known.get(chosen)
+        known = self._known.get(selected)
         if known is None or known.below > wanted:
-            known = self._known[chosen] = self._noted(chosen, start, wanted)
+            known = self._known[selected] = self._noted(selected, start, wanted)
         return known
 
-    def _noted(self, chosen: TermSet, start: Floats | None, wanted: float) -> Refit:
+    def _noted(self, selected: TermSet, start: Floats | None, wanted: float) -> Refit:
         """The next refit: from the journal if it is there, else fitted and put there."""
         at, self.refits = self.refits, self.refits + 1
         if self.journal is None:
-            return self._refit(chosen, start, wanted)
-        columns, terms = columns_of(self.columns, chosen), sorted(chosen)
+            return self._refit(selected, start, wanted)
+        columns, terms = columns_of(self.columns, selected), sorted(selected)
         if at < len(self.journal) and self.journal[at]["terms"] == terms:
             entry = self.journal[at]
             beta = np.zeros(len(self.scale))
             beta[columns] = entry["beta"]
             loglik, below = float(entry["loglik"]), float(entry["below"])
-            return Refit(chosen, loglik, beta, below, dict(entry.get("extras", {})))
-        fitted = self._refit(chosen, start, wanted)
+            return Refit(selected, loglik, beta, below, dict(entry.get("extras", {})))
+        fitted = self._refit(selected, start, wanted)
         if at == len(self.journal):
             self.journal.append(
                 {
@@ -219,12 +221,12 @@ class RefitCache:
             )
         return fitted
 
-    def _refit(self, chosen: TermSet, start: Floats | None, wanted: float) -> Refit:
-        columns = columns_of(self.columns, chosen)
+    def _refit(self, selected: TermSet, start: Floats | None, wanted: float) -> Refit:
+        columns = columns_of(self.columns, selected)
         out = np.zeros(len(self.scale))
         if not len(columns):
-            return Refit(chosen, null_loglik(self.data), out)
-        blocks, columns = self._some(chosen, columns)
+            return Refit(selected, null_loglik(self.data), out)
+        blocks, columns = self._some(selected, columns)
         layout, d = self.layout.subset(columns), len(columns)
         extras = layout.extra_values(self._extras)
         precision = np.concatenate([self.ridge[columns], np.zeros(len(extras))])
@@ -241,7 +243,7 @@ class RefitCache:
             begin,
             first=first,
             precision=precision,
-            tolerance=CLOSE,
+            tolerance=REFIT_TOLERANCE,
             wanted=wanted,
         )
         out[columns] = fit.beta[:d]
@@ -249,7 +251,7 @@ class RefitCache:
         loglik = fit.loglik + fit.decrement + 0.5 * float(precision @ fit.beta**2)
         below = -np.inf if fit.converged else wanted
         values = fit.beta[d:].tolist()
-        return Refit(chosen, loglik, out, below, dict(zip(layout.names[d:], values, strict=True)))
+        return Refit(selected, loglik, out, below, dict(zip(layout.names[d:], values, strict=True)))
 
     def _begin(
         self,
@@ -266,7 +268,7 @@ class RefitCache:
         begin = np.concatenate([start[columns], extras])
         first = penalised(evaluate(begin, False), begin, precision)
         # Where a surrogate was wrong by far, the curvature may be gone: zero is a safer start.
-        if 0.5 * float(first.gradient @ newton_step(first)) > ASTRAY:
+        if 0.5 * float(first.gradient @ newton_step(first)) > BAD_START_DECREMENT:
             return zero, None
         return begin, first
 
@@ -295,7 +297,7 @@ class RefitCache:
 
     def loglik_on(self, data: ChoiceData, fitted: Refit) -> float:
         """The log-likelihood of other data at the coefficients of a refit."""
-        if not fitted.chosen:
+        if not fitted.selected:
             return null_loglik(data)
         return prediction(self.model(fitted), data).loglik
 
@@ -305,12 +307,12 @@ class RefitCache:
     def _blocks(self) -> CachedBlocks | StreamedBlocks:
         return self.likelihood.blocks
 
-    def _some(self, chosen: TermSet, columns: Ints) -> tuple[Iterable[Block], Ints]:
+    def _some(self, selected: TermSet, columns: Ints) -> tuple[Iterable[Block], Ints]:
         """Blocks with the columns of some terms only, and which these are."""
         if isinstance(self._blocks, CachedBlocks):
             return subset(self._blocks, columns), columns
-        restricted = self.likelihood.restrict(sorted(chosen))
-        inside = np.concatenate([self.columns[t] for t in sorted(chosen)])
+        restricted = self.likelihood.restrict(sorted(selected))
+        inside = np.concatenate([self.columns[t] for t in sorted(selected)])
         return restricted.blocks, inside[restricted.design.order]
 
 
@@ -327,8 +329,8 @@ def _ridge(squares: Floats, beyond: Floats, alternatives: int) -> Floats:
     What a column says beyond its mean; a constant has nothing else to say. Where rows have none of
     it at all, a weight of one holds the coefficient at zero.
     """
-    size = np.where(beyond > CONSTANT * squares, beyond, squares)
-    return np.where(squares > 0, RIDGE * size / alternatives, 1.0)
+    size = np.where(beyond > CONSTANT_COLUMN_SHARE * squares, beyond, squares)
+    return np.where(squares > 0, RIDGE_SHARE * size / alternatives, 1.0)
 
 
 def _sizes(block: Block) -> Floats:
@@ -344,7 +346,7 @@ def _sizes(block: Block) -> Floats:
 
 
 def with_unit_weights(data: ChoiceData) -> ChoiceData:
-    """Weights that average to one, rows of weight zero left out: a criterion counts situations."""
+    """Weights that average to one, rows of weight zero dropped: a criterion counts situations."""
     if data.weight is None:
         return data
     if not data.weight.all():

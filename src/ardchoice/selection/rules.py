@@ -105,7 +105,7 @@ class Ebic:
     Attributes
     ----------
     gamma
-        Weight of ln C(p, q) for q of p candidate terms; max(0, 1 - ln n / (2 ln p)) unless told.
+        Weight of ln C(p, q) for q of p candidate terms; default: max(0, 1 - ln n / (2 ln p)).
     noise
         Unless gamma is given, it is raised where more noise terms than this would be expected to
         come in by chance: in spaces with thousands of small terms.
@@ -137,7 +137,7 @@ class HeldOut:
     """The penalty that predicts the choices of other people best.
 
     In every fold of persons the search is repeated with every weight of the BIC penalty; the weight
-    whose specifications predict the persons left out best is then used on all.
+    whose specifications predict held-out persons best is then used on all.
 
     Attributes
     ----------

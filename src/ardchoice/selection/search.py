@@ -1,10 +1,11 @@
 """Local search over valid specifications.
 
-Most of it happens on a surrogate and costs no pass over the data: always to the best neighbour not
-yet visited, going on for a while where nothing improves. What looks best is refitted exactly, a new
-surrogate is made around the first that is better, and so on until nothing improves on it. This is
-done from several starts. Where these end differently, what their ends have in common and what
-either has is where to start on the surrogate of the best; only what looks better there is refitted.
+Most of it is a tabu search on a surrogate and costs no pass over the data: always to the best
+neighbour not yet visited, for a while also where nothing improves. What looks best is refitted
+exactly, a new surrogate is made around the first that is better, and so on until nothing improves
+on it. This is done from several starts. Where these end differently, they are relinked: what their
+ends have in common and what either has is where to start on the surrogate of the best, and only
+what looks better there is refitted.
 """
 
 from __future__ import annotations
@@ -23,29 +24,29 @@ from ardchoice.selection.refits import Refit, RefitCache
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import Surrogate
 
-FORETOLD = 0.05
+SURROGATE_TOLERANCE = 0.05
 """Log-likelihood by which a surrogate may miss a refit and still be as good as one made there."""
-NEAR = 2.0
+NEAR_TIE_MARGIN = 2.0
 """A criterion this close to the best is a near-tie."""
-PATIENCE = 2
+PATIENCE_STEPS = 2
 """Steps without improvement before a climb is given up."""
-LOOK = 24
+NEIGHBOURS_REMEMBERED = 24
 """Neighbours of each step that are remembered, and whose signs are looked at."""
-TIES = 40
+NEAR_TIE_REFITS = 40
 """Neighbours of the end that are refitted if they may be near-ties."""
-CROWD = 20
+WRONG_SIGN_FACTOR = 20
 """How many times as many are looked at where most have the wrong sign."""
-CONFIRM = 12
+MAX_REFITS_PER_ROUND = 12
 """Most refits before a round is given up."""
-UNSURE = 1.0
-"""By how much a prediction may miss before it is worth no refit."""
-STRETCH = 0.15
+PREDICTION_MARGIN = 1.0
+"""By how much a prediction may miss before it deserves no refit."""
+PREDICTION_ERROR_SHARE = 0.15
 """Share of what is gained or lost in -2 ℓ that a surrogate may miss."""
-GENERATIONS, PARENTS = 3, 3
+RELINK_GENERATIONS, RELINK_PARENTS = 3, 3
 """How often ends are crossed, and how many of the best."""
-ROUNDS = 25
+MAX_ROUNDS = 25
 """Most surrogates on the way from one start."""
-BETTER = 0.01
+CRITERION_TOLERANCE = 0.01
 """Improvement of a criterion that counts; less is rounding of refits."""
 
 Score = tuple[int, float]
@@ -79,40 +80,40 @@ class Problem:
 
     def score(self, fitted: Refit) -> Score:
         """Of an exact refit."""
-        value = predict(fitted.chosen, fitted.loglik, self.constraints, self.criterion)
-        return self.wrong(fitted.chosen, fitted.beta), value
+        value = predict(fitted.selected, fitted.loglik, self.constraints, self.criterion)
+        return self.wrong(fitted.selected, fitted.beta), value
 
-    def reach(self, chosen: TermSet, criterion: float) -> float:
+    def reach(self, selected: TermSet, criterion: float) -> float:
         """The log-likelihood below which a set is not even a near-tie of a criterion."""
-        zero = predict(chosen, 0.0, self.constraints, self.criterion)
-        slack = 2 * NEAR + self.constraints.cost(chosen)
+        zero = predict(selected, 0.0, self.constraints, self.criterion)
+        slack = 2 * NEAR_TIE_MARGIN + self.constraints.cost(selected)
         return 0.5 * (zero - criterion - slack)
 
-    def within_tolerance(self, chosen: TermSet, value: float, fitted: Refit) -> bool:
-        """Whether a neighbour of a refit, by what is foretold, may be a near-tie of it, or better.
+    def within_tolerance(self, selected: TermSet, value: float, fitted: Refit) -> bool:
+        """Whether a neighbour of a refit, by what is predicted, may be a near-tie of it, or better.
 
         A quadratic misses most where most changes: the gain of a strong term by a tenth and more.
         """
-        best = predict(fitted.chosen, fitted.loglik, self.constraints, self.criterion)
-        zero = predict(chosen, 0.0, self.constraints, self.criterion)
+        best = predict(fitted.selected, fitted.loglik, self.constraints, self.criterion)
+        zero = predict(selected, 0.0, self.constraints, self.criterion)
         changed = abs(value - zero + 2 * fitted.loglik)
-        return value < best + NEAR + UNSURE + STRETCH * changed
+        return value < best + NEAR_TIE_MARGIN + PREDICTION_MARGIN + PREDICTION_ERROR_SHARE * changed
 
-    def guilty(self, chosen: TermSet, surrogate: Surrogate) -> frozenset[int]:
+    def wrong_sign_terms(self, selected: TermSet, surrogate: Surrogate) -> frozenset[int]:
         """Terms of a set that hold an attribute whose sign is wrong."""
         if not self.signs.signs:
             return frozenset()
-        beta = self.models.raw(surrogate.beta(chosen))
-        wrong = {w.attribute for w in self.signs.violations(chosen, beta)}
-        return frozenset(t for t in chosen if self.constraints.terms[t].what in wrong)
+        beta = self.models.raw(surrogate.beta(selected))
+        wrong = {w.attribute for w in self.signs.violations(selected, beta)}
+        return frozenset(t for t in selected if self.constraints.terms[t].what in wrong)
 
-    def wrong(self, chosen: TermSet, beta: Floats) -> int:
+    def wrong(self, selected: TermSet, beta: Floats) -> int:
         """Segments in which a set of terms with (scaled) coefficients goes the wrong way."""
-        return self.signs.count(chosen, self.models.raw(beta)) if self.signs.signs else 0
+        return self.signs.count(selected, self.models.raw(beta)) if self.signs.signs else 0
 
-    def predicted_decrement(self, chosen: TermSet, surrogate: Surrogate) -> int:
-        """The same for the coefficients that a surrogate foretells."""
-        return self.wrong(chosen, surrogate.beta(chosen)) if self.signs.signs else 0
+    def predicted_violations(self, selected: TermSet, surrogate: Surrogate) -> int:
+        """The same for the coefficients that a surrogate predicts."""
+        return self.wrong(selected, surrogate.beta(selected)) if self.signs.signs else 0
 
 
 @dataclass(frozen=True, eq=False)
@@ -149,7 +150,7 @@ def search(
     problem: Problem,
     starts: Sequence[TermSet],
     *,
-    patience: int = PATIENCE,
+    patience: int = PATIENCE_STEPS,
     progress: Callable[[SearchStep], None] | None = None,
     surrogate: Surrogate | None = None,
 ) -> Found:
@@ -165,22 +166,22 @@ def search(
     progress
         Called after every round.
     surrogate
-        Where refits are dear: of all candidates around something near the best. The starts are
-        climbed from on it, and only what looks best of all is where to descend from.
+        For large data: of all candidates around something near the best. The starts are
+        climbed from on it, and only what looks best of all is where to improve from.
     """
     walk = LocalSearch(problem, progress, surrogate)
     if surrogate is None:
-        ends = [walk.descend(start, patience) for start in dict.fromkeys(starts)]
+        ends = [walk.improve(start, patience) for start in dict.fromkeys(starts)]
     else:
         seen: dict[TermSet, Score] = {}
         for start in dict.fromkeys(starts):
             seen |= climb(problem, surrogate, start, patience).all
-        best = min(seen, key=lambda chosen: (seen[chosen], sorted(chosen)))
-        ends = [walk.descend(best, patience, surrogate.beta(best))]
-    top, around = walk.settle(walk.cross(ends, patience), patience)
+        best = min(seen, key=lambda selected: (seen[selected], sorted(selected)))
+        ends = [walk.improve(best, patience, surrogate.beta(best))]
+    top, around = walk.polish(walk.relink(ends, patience), patience)
     return Found(
         best=top,
-        score=walk.tried[top.chosen],
+        score=walk.tried[top.selected],
         tried=walk.tried,
         surrogate=walk.around(top),
         around=around,
@@ -201,31 +202,34 @@ class LocalSearch:
         self.problem, self.progress, self.near = problem, progress, near
         self.tried: dict[TermSet, Score] = {}
         self.rounds = 0
-        self._told: tuple[Score, float] | None = None
+        self._reported: tuple[Score, float] | None = None
         self._top: TermSet | None = None
         self._latest: tuple[TermSet, Surrogate] | None = None
 
-    def confirm(self, chosen: TermSet, start: Floats | None, best: Refit | None = None) -> Refit:
+    def confirm(self, selected: TermSet, start: Floats | None, best: Refit | None = None) -> Refit:
         """A refit: exact, unless it is clearly worse than the best."""
         wanted = -np.inf
         # Where the best has a wrong sign, a set may win whatever its criterion.
-        if best is not None and not self.tried[best.chosen][0]:
-            wanted = self.problem.reach(chosen, self.tried[best.chosen][1])
-        fitted = self.problem.models.refit(chosen, start, wanted)
-        self.tried[chosen] = self.problem.score(fitted)
+        if best is not None and not self.tried[best.selected][0]:
+            wanted = self.problem.reach(selected, self.tried[best.selected][1])
+        fitted = self.problem.models.refit(selected, start, wanted)
+        self.tried[selected] = self.problem.score(fitted)
         return fitted
 
     def around(self, fitted: Refit) -> Surrogate:
         """The surrogate around a refit; one pass, unless one that is known is as good."""
-        if self._latest is None or self._latest[0] != fitted.chosen:
+        if self._latest is None or self._latest[0] != fitted.selected:
             models, made = self.problem.models, self.near
-            # One that foretold the refit to so little knows what is next to it as well.
-            if made is None or abs(made.reached([fitted.chosen])[0] - fitted.loglik) > FORETOLD:
+            # One that predicted the refit to so little knows what is next to it as well.
+            if (
+                made is None
+                or abs(made.reached([fitted.selected])[0] - fitted.loglik) > SURROGATE_TOLERANCE
+            ):
                 made = Surrogate(models.quadratic(fitted), models.columns)
-            self._latest = (fitted.chosen, made)
+            self._latest = (fitted.selected, made)
         return self._latest[1]
 
-    def descend(self, start: TermSet, patience: int, near: Floats | None = None) -> Refit:
+    def improve(self, start: TermSet, patience: int, near: Floats | None = None) -> Refit:
         """From a start to where no neighbour, and nothing that a climb finds, is better.
 
         Parameters
@@ -235,37 +239,37 @@ class LocalSearch:
             Coefficients close to those of the start, if some are known.
         """
         best = self.confirm(start, near)
-        for _ in range(ROUNDS):
+        for _ in range(MAX_ROUNDS):
             self.rounds += 1
             # 1 · What can be reached on a surrogate around the best.
             surrogate, before = self.around(best), best
-            pools = climb(self.problem, surrogate, best.chosen, patience)
+            pools = climb(self.problem, surrogate, best.selected, patience)
             # 2 · The promising ones, exactly: what is far away first, since it gains most if it
             # holds; where it does not, the neighbours, which a surrogate knows well.
             for pool in (pools.all, pools.near):
                 best = self._better(pool, surrogate, best)
                 if best is not before:
                     break
-            self._tell(best)
+            self._report(best)
             if best is before:
                 break
         return best
 
-    def cross(self, ends: Sequence[Refit], patience: int) -> Refit:
+    def relink(self, ends: Sequence[Refit], patience: int) -> Refit:
         """Climb from what two ends have in common, and from what either has, while that helps.
 
         These climbs are on the surrogate around the best, which knows well what lies between ends:
-        they cost no pass unless something better is foretold. A descent does not step on what an
-        earlier one refitted, so that different starts end differently: what they end with is worth
-        crossing even where each alone would end alike.
+        they cost no pass unless something better is predicted. A descent does not step on what an
+        earlier one refitted, so that different starts end differently, and relinking
+        their ends helps even where each alone would end alike.
         """
         constraints = self.problem.constraints
-        known = {end.chosen: end for end in ends}
-        best = min(known.values(), key=lambda end: self.tried[end.chosen])
+        known = {end.selected: end for end in ends}
+        best = min(known.values(), key=lambda end: self.tried[end.selected])
         started: set[TermSet] = set()
-        for _ in range(GENERATIONS):
+        for _ in range(RELINK_GENERATIONS):
             before = best
-            ranked = sorted(known, key=lambda s: self.tried[s])[:PARENTS]
+            ranked = sorted(known, key=lambda s: self.tried[s])[:RELINK_PARENTS]
             for a, b in combinations(ranked, 2):
                 shares = np.zeros(len(constraints.terms))
                 shares[list(a)] += 1
@@ -276,32 +280,32 @@ class LocalSearch:
                         continue
                     started.add(start)
                     surrogate = self.around(best)
-                    pools = climb(self.problem, surrogate, start, patience, best.chosen)
+                    pools = climb(self.problem, surrogate, start, patience, best.selected)
                     found = self._better(pools.all, surrogate, best)
                     if found is not best:
-                        best = self.descend(found.chosen, patience)
-                        known[best.chosen] = best
+                        best = self.improve(found.selected, patience)
+                        known[best.selected] = best
             if best is before:
                 break
         return best
 
-    def settle(self, best: Refit, patience: int) -> tuple[Refit, Neighbours]:
-        """Look at every neighbour of the best, also at those that a climb does not bother with."""
+    def polish(self, best: Refit, patience: int) -> tuple[Refit, Neighbours]:
+        """Look at every neighbour of the best, also at those that a climb skips."""
         problem = self.problem
         while True:
             before, surrogate = best, self.around(best)
             around = neighbours(
-                best.chosen, surrogate, problem.constraints, problem.criterion, thorough=True
+                best.selected, surrogate, problem.constraints, problem.criterion, thorough=True
             )
             pool: dict[TermSet, Score] = {}
-            for i in around.best(TIES):
-                chosen, value = around.at(i), float(around.values[i])
-                if problem.within_tolerance(chosen, value, best):
-                    pool[chosen] = (problem.predicted_decrement(chosen, surrogate), value)
-            best = self._better(pool, surrogate, best, slack=np.inf, most=TIES)
+            for i in around.best(NEAR_TIE_REFITS):
+                selected, value = around.at(i), float(around.values[i])
+                if problem.within_tolerance(selected, value, best):
+                    pool[selected] = (problem.predicted_violations(selected, surrogate), value)
+            best = self._better(pool, surrogate, best, slack=np.inf, most=NEAR_TIE_REFITS)
             if best is before:
                 return best, around
-            best = self.descend(best.chosen, patience)
+            best = self.improve(best.selected, patience)
 
     def _better(
         self,
@@ -309,38 +313,38 @@ class LocalSearch:
         surrogate: Surrogate,
         best: Refit,
         *,
-        slack: float = UNSURE,
-        most: int = CONFIRM,
+        slack: float = PREDICTION_MARGIN,
+        most: int = MAX_REFITS_PER_ROUND,
     ) -> Refit:
         """The first of a pool that is better by an exact refit, or the best so far."""
-        now = self.tried[best.chosen]
+        now = self.tried[best.selected]
         failed: dict[TermSet, float] = {}
-        for chosen in promising(pool, self.tried, now, slack)[:most]:
-            wrong, value = pool[chosen]
+        for selected in promising(pool, self.tried, now, slack)[:most]:
+            wrong, value = pool[selected]
             # What is nearer to one that did not hold its promise will not hold its own either.
-            far = len(chosen ^ best.chosen)
-            missed = [miss for other, miss in failed.items() if len(chosen ^ other) < far]
+            far = len(selected ^ best.selected)
+            missed = [miss for other, miss in failed.items() if len(selected ^ other) < far]
             if wrong == now[0] and value + max(missed, default=0.0) > now[1] + slack:
                 continue
-            fitted = self.confirm(chosen, surrogate.beta(chosen), best)
-            if _less(self.tried[chosen], now):
+            fitted = self.confirm(selected, surrogate.beta(selected), best)
+            if _less(self.tried[selected], now):
                 return fitted
-            failed[chosen] = self.tried[chosen][1] - value
+            failed[selected] = self.tried[selected][1] - value
         return best
 
-    def _tell(self, best: Refit) -> None:
+    def _report(self, best: Refit) -> None:
         """The best of all descents, which need not be that of this one."""
-        if self._top is None or self.tried[best.chosen] < self.tried[self._top]:
-            self._top = best.chosen
+        if self._top is None or self.tried[best.selected] < self.tried[self._top]:
+            self._top = best.selected
         if self.progress is None:
             return
         top, problem = self._top, self.problem
         score = self.tried[top]
         value, higher = score[1] - problem.constraints.cost(top), ""
-        if self._told is not None and value > self._told[1]:
-            signs = score[0] < self._told[0][0]
+        if self._reported is not None and value > self._reported[1]:
+            signs = score[0] < self._reported[0][0]
             higher = "for expected signs" if signs else "for linear forms"
-        self._told = (score, value)
+        self._reported = (score, value)
         refits, name = problem.models.refits, problem.criterion.name
         self.progress(SearchStep(self.rounds, len(top), value, refits, name, higher))
 
@@ -374,7 +378,7 @@ def climb(
     constraints, criterion = problem.constraints, problem.criterion
     value = predict(start, float(surrogate.reached([start])[0]), constraints, criterion)
     current = start
-    best = (problem.predicted_decrement(current, surrogate), value)
+    best = (problem.predicted_violations(current, surrogate), value)
     pools = Pools({current: best}, {})
     visited, idle = {current}, 0
     while idle <= patience and current != known:
@@ -383,27 +387,37 @@ def climb(
             surrogate,
             constraints,
             criterion,
-            guilty=problem.guilty(current, surrogate),
-            # Any step down will do; but all that is next to the start is worth remembering, and
+            wrong_sign_terms=problem.wrong_sign_terms(current, surrogate),
+            # Any step down will do; but all that is next to the start is remembered, and
             # where signs are expected what has the lowest criterion may have the wrong ones.
-            enough=-np.inf if current == start or problem.signs.signs else best[1] - BETTER,
+            enough=-np.inf
+            if current == start or problem.signs.signs
+            else best[1] - CRITERION_TOLERANCE,
         )
         step: tuple[Score, TermSet] | None = None
         seen = 0
-        for rank, i in enumerate(around.best(LOOK if not problem.signs.signs else CROWD * LOOK)):
+        for rank, i in enumerate(
+            around.best(
+                NEIGHBOURS_REMEMBERED
+                if not problem.signs.signs
+                else WRONG_SIGN_FACTOR * NEIGHBOURS_REMEMBERED
+            )
+        ):
             # Wrong signs may crowd the front; what improves with the right ones may stand behind.
-            if seen == LOOK or (rank >= LOOK and around.values[i] > best[1] + UNSURE):
+            if seen == NEIGHBOURS_REMEMBERED or (
+                rank >= NEIGHBOURS_REMEMBERED and around.values[i] > best[1] + PREDICTION_MARGIN
+            ):
                 break
-            chosen = around.at(i)
-            score = pools.all.get(chosen)
+            selected = around.at(i)
+            score = pools.all.get(selected)
             if score is None:
-                wrong = problem.predicted_decrement(chosen, surrogate)
-                score = pools.all[chosen] = (wrong, float(around.values[i]))
+                wrong = problem.predicted_violations(selected, surrogate)
+                score = pools.all[selected] = (wrong, float(around.values[i]))
             seen += score[0] <= best[0]
             if current == start:
-                pools.near[chosen] = score
-            if chosen not in visited and (step is None or score < step[0]):
-                step = (score, chosen)
+                pools.near[selected] = score
+            if selected not in visited and (step is None or score < step[0]):
+                step = (score, selected)
         if step is None:
             break
         current = step[1]
@@ -414,17 +428,20 @@ def climb(
 
 
 def promising(
-    pool: dict[TermSet, Score], tried: dict[TermSet, Score], best: Score, slack: float = UNSURE
+    pool: dict[TermSet, Score],
+    tried: dict[TermSet, Score],
+    best: Score,
+    slack: float = PREDICTION_MARGIN,
 ) -> list[TermSet]:
-    """Sets worth a refit: those that may be better than the best, most promising first."""
-    hopeful = [
-        (score, chosen)
-        for chosen, score in pool.items()
-        if chosen not in tried and score < (best[0], best[1] + slack)
+    """Sets that deserve a refit: those that may be better than the best, most promising first."""
+    better = [
+        (score, selected)
+        for selected, score in pool.items()
+        if selected not in tried and score < (best[0], best[1] + slack)
     ]
-    hopeful.sort(key=lambda pair: pair[0])
-    return [chosen for _, chosen in hopeful]
+    better.sort(key=lambda pair: pair[0])
+    return [selected for _, selected in better]
 
 
 def _less(a: Score, b: Score) -> bool:
-    return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1] - BETTER)
+    return a[0] < b[0] or (a[0] == b[0] and a[1] < b[1] - CRITERION_TOLERANCE)

@@ -20,7 +20,7 @@ from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import bic, ebic
-from ardchoice.selection.reasons import explain_search, explain_threshold
+from ardchoice.selection.reasons import explain_search, explain_threshold, some_segments
 from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.rules import (
     Bic,
@@ -42,7 +42,7 @@ from ardchoice.space import Specification
 
 Progress = Callable[[SearchStep], None]
 
-STARTS = (1.0, 0.6)
+START_PENALTY_SHARES = (1.0, 0.6)
 """Where the search starts: terms whose statistic exceeds these shares of their penalty."""
 
 
@@ -61,7 +61,7 @@ def select(
     fit
         How relevant each candidate is.
     rule
-        `Ebic()` unless told; or `Bic()`, `HeldOut()`, `LambdaAbove()`, `Evidence()`,
+        `Ebic()` (the default), `Bic()`, `HeldOut()`, `LambdaAbove()`, `Evidence()`,
         `FalseDiscovery()`.
     structure
         What every specification must obey; None for no rules at all.
@@ -90,19 +90,34 @@ def select(
     constraints = compile_structure(structure, fit.space)
     signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
     with single_blas_thread():
-        if isinstance(rule, Threshold):
-            return _by_threshold(fit, rule, constraints, signs)
-        if fit.continues:
-            raise ArdchoiceError(
-                "This fit goes on from earlier data that are no longer at hand, and a search "
-                "compares specifications on all of them. Fit all data at once, or select by "
-                "LambdaAbove, Evidence or FalseDiscovery."
-            )
-        if not isinstance(rule, HeldOut):
-            return _by_search(fit, rule, constraints, signs, progress, keep)
-        best, note = best_weight(fit, rule, constraints, signs.signs, keep)
-        found = _by_search(fit, best, constraints, signs, progress, keep)
-        return replace(found, notes=(note, *found.notes))
+        found = _select(fit, rule, constraints, signs, progress, keep)
+    found = replace(found, alerts=(*constraints.notes, *found.alerts))
+    for alert in found.alerts:
+        warnings.warn(alert, ArdchoiceWarning, stacklevel=2)
+    return found
+
+
+def _select(
+    fit: ArdFit,
+    rule: Rule,
+    constraints: Constraints,
+    signs: SignRules,
+    progress: Progress | None,
+    keep: Checkpointer,
+) -> Specification:
+    if isinstance(rule, Threshold):
+        return _by_threshold(fit, rule, constraints, signs)
+    if fit.continues:
+        raise ArdchoiceError(
+            "This fit continues from previous data that are no longer at hand, and a search "
+            "compares specifications on all of them. Fit all data at once, or select by "
+            "LambdaAbove, Evidence or FalseDiscovery."
+        )
+    if not isinstance(rule, HeldOut):
+        return _by_search(fit, rule, constraints, signs, progress, keep)
+    best, note = best_weight(fit, rule, constraints, signs.signs, keep)
+    found = _by_search(fit, best, constraints, signs, progress, keep)
+    return replace(found, notes=(note, *found.notes))
 
 
 # -- Thresholds ----------------------------------------------------------------------------------
@@ -113,11 +128,12 @@ def _by_threshold(
 ) -> Specification:
     """What the rule wants, made valid."""
     passed, shown = _passed(fit, rule)
-    chosen = constraints.build(fit.lam, np.flatnonzero(passed))
+    selected = constraints.build(fit.lam, np.flatnonzero(passed))
     problem = Problem(RefitCache.of(fit), constraints, bic(len(fit.data)), signs)
-    valid = with_signs(problem, chosen)
-    _warn_of_signs(problem, valid, problem.models.refit(valid).beta)
-    return explain_threshold(problem, rule.name, passed, shown, chosen, valid)
+    valid = with_signs(problem, selected)
+    alerts = _sign_alerts(problem, valid, problem.models.refit(valid).beta)
+    explained = explain_threshold(problem, rule.name, passed, shown, selected, valid)
+    return replace(explained, alerts=alerts)
 
 
 def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[str]]:
@@ -134,54 +150,53 @@ def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[s
     return values <= rule.q, [f"adjusted p = {v:.2g}" for v in values]
 
 
-def with_signs(problem: Problem, chosen: TermSet) -> TermSet:
+def with_signs(problem: Problem, selected: TermSet) -> TermSet:
     """Terms leave one by one until every sign is as expected, or until none can leave.
 
     Terms of an attribute that goes the wrong way, while there are any; those that nothing depends
     on first; and of these the one that is missed least, if that helps.
     """
     models, constraints = problem.models, problem.constraints
-    fitted = models.refit(chosen)
+    fitted = models.refit(selected)
     while True:
-        where = problem.signs.violations(chosen, models.raw(fitted.beta))
+        where = problem.signs.violations(selected, models.raw(fitted.beta))
         if not where:
-            return chosen
-        guilty = {wrong.attribute for wrong in where}
-        able = _smaller(constraints, chosen, [t for t in chosen if _what(problem, t) in guilty])
-        able = able or _smaller(constraints, chosen, chosen)
+            return selected
+        wrong_sign_terms = {wrong.attribute for wrong in where}
+        able = _smaller(
+            constraints, selected, [t for t in selected if _what(problem, t) in wrong_sign_terms]
+        )
+        able = able or _smaller(constraints, selected, selected)
         if not able:
-            return chosen
-        fewest = min(len(chosen - s) for s in able)
-        fits = [models.refit(s, fitted.beta) for s in able if len(chosen - s) == fewest]
+            return selected
+        fewest = min(len(selected - s) for s in able)
+        fits = [models.refit(s, fitted.beta) for s in able if len(selected - s) == fewest]
         now = len(where)
         fitted = min(
             fits,
-            key=lambda f: (problem.wrong(f.chosen, f.beta) >= now, -f.loglik),
+            key=lambda f: (problem.wrong(f.selected, f.beta) >= now, -f.loglik),
         )
-        chosen = fitted.chosen
+        selected = fitted.selected
 
 
 def _what(problem: Problem, t: int) -> str | None:
     return problem.constraints.terms[t].what
 
 
-def _smaller(constraints: Constraints, chosen: TermSet, terms: Iterable[int]) -> list[TermSet]:
+def _smaller(constraints: Constraints, selected: TermSet, terms: Iterable[int]) -> list[TermSet]:
     """Valid sets without one of some terms."""
-    without = (constraints.without(chosen, [t]) for t in sorted(terms))
+    without = (constraints.without(selected, [t]) for t in sorted(terms))
     return list(dict.fromkeys(s for s in without if s is not None))
 
 
-def _warn_of_signs(problem: Problem, chosen: TermSet, beta: Floats) -> None:
-    where = problem.signs.violations(chosen, problem.models.raw(beta))
-    if where:
-        warnings.warn(
-            "No specification with the expected signs was found; in this one utility goes the "
-            f"wrong way for {', '.join(map(str, where[:3]))}"
-            + (f" and {len(where) - 3} more" if len(where) > 3 else "")
-            + ". Look at what is forced.",
-            ArdchoiceWarning,
-            stacklevel=4,
-        )
+def _sign_alerts(problem: Problem, selected: TermSet, beta: Floats) -> tuple[str, ...]:
+    where = problem.signs.violations(selected, problem.models.raw(beta))
+    if not where:
+        return ()
+    return (
+        "No specification with the expected signs was found; in this one utility goes the wrong "
+        f"way for {some_segments(where)}. Look at what is forced.",
+    )
 
 
 # -- Search --------------------------------------------------------------------------------------
@@ -201,19 +216,19 @@ def _by_search(
     problem = Problem(models, constraints, criterion, signs)
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
     found = search(problem, starts(fit, constraints), progress=progress, surrogate=near)
-    _warn_of_signs(problem, found.best.chosen, found.best.beta)
-    explained = explain_search(problem, found)
+    alerts = _sign_alerts(problem, found.best.selected, found.best.beta)
+    explained = replace(explain_search(problem, found), alerts=alerts)
     if not few:
         return explained
     note = (
-        f"All data were gone through {fit.passes:.0f} times for relevance, after a sample of them, "
-        f"and {models.passes} times for the search."
+        f"Relevance took {fit.passes:.0f} passes over all data, after a sample of them, and the "
+        f"search {models.passes}."
     )
     return replace(explained, notes=(*explained.notes, note))
 
 
 def few_passes(fit: ArdFit) -> bool:
-    """Whether passes are dear: where relevance began with a sample, the search begins with it."""
+    """Whether relevance began with a sample, so that the search begins with its quadratic."""
     sample = fit.solver.sample if isinstance(fit.solver, Newton) else 0
     return sample_size(sample, Design(fit.data, fit.encoding)) > 0 and fit.converged
 
@@ -230,7 +245,7 @@ def starts(fit: ArdFit, constraints: Constraints) -> list[TermSet]:
         constraints.build(
             strength, np.flatnonzero(free | ((fit.lam > 0) & (statistic > share * penalty)))
         )
-        for share in STARTS
+        for share in START_PENALTY_SHARES
     ]
     return list(dict.fromkeys([*out, constraints.least()]))
 
@@ -242,9 +257,9 @@ def best_weight(
     signs: Mapping[str, Sign],
     keep: Checkpointer = NOTHING,
 ) -> tuple[Bic, str]:
-    """The weight of the BIC penalty whose specifications predict persons left out best."""
+    """The weight of the BIC penalty that predicts held-out persons best, by cross-validation."""
 
-    def scores(rest: ChoiceData, left_out: ChoiceData) -> list[float]:
+    def scores(rest: ChoiceData, held_out: ChoiceData) -> list[float]:
         inside = fit_ard(rest, fit.space, family=fit.family, solver=fit.solver, prior=fit.prior)
         models, begin = RefitCache.of(inside), starts(inside, constraints)
         rules = SignRules(signs, inside.encoding, rest)
@@ -252,7 +267,7 @@ def best_weight(
         for weight in rule.weights:
             criterion = Bic(weight).criterion(models.n, constraints.columns)
             found = search(Problem(models, constraints, criterion, rules), begin)
-            out.append(models.loglik_on(left_out, found.best))
+            out.append(models.loglik_on(held_out, found.best))
         return out
 
     total = np.zeros(len(rule.weights))
@@ -261,6 +276,6 @@ def best_weight(
     best = rule.weights[int(total.argmax())]
     shown = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
     return Bic(best), (
-        f"Persons left out are predicted best with {best:g} times the penalty of BIC "
+        f"Held-out persons are predicted best with {best:g} times the penalty of BIC "
         f"(log-likelihood {shown})."
     )

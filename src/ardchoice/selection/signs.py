@@ -24,11 +24,11 @@ from ardchoice.errors import SpecificationError
 from ardchoice.selection.structure import Sign
 from ardchoice.space import Classes, Piecewise
 
-POINTS = 101
+SIGN_GRID_POINTS = 101
 """Values of an attribute at which its contribution is looked at, ends included."""
 MOST_SEGMENTS = 5_000
 """With more combinations of levels than this, only those that occur are looked at."""
-ROUNDING = 1e-9
+ROUNDING_SHARE = 1e-9
 """Share of the size of the coefficients by which a sum may miss zero."""
 
 
@@ -44,7 +44,7 @@ class _Inequalities:
     def excess(self, beta: Floats) -> Floats:
         """By how much every segment goes the wrong way at worst; shape (segments,)."""
         here = beta[self.columns]
-        rounding = ROUNDING * (self._sizes @ np.abs(here))
+        rounding = ROUNDING_SHARE * (self._sizes @ np.abs(here))
         return np.asarray((self.matrix @ here - rounding).reshape(-1, self.steps).max(axis=1))
 
     @cached_property
@@ -88,18 +88,18 @@ class SignRules:
     def __post_init__(self) -> None:
         check_signs(self.signs, self.data)
 
-    def violations(self, chosen: Iterable[int], beta: Floats) -> list[WrongSign]:
+    def violations(self, selected: Iterable[int], beta: Floats) -> list[WrongSign]:
         """Every segment in which a set of terms goes the wrong way.
 
         Parameters
         ----------
-        chosen
+        selected
             Positions of the terms.
         beta
             Coefficients of all candidates in the user's units, in the order of the terms; (D,).
         """
         out = []
-        for (j, attribute), terms in self._holders(chosen).items():
+        for (j, attribute), terms in self._holders(selected).items():
             rules = self._inequalities(j, attribute, terms)
             excess = rules.excess(beta)
             out += [
@@ -110,32 +110,32 @@ class SignRules:
             ]
         return out
 
-    def count(self, chosen: Iterable[int], beta: Floats) -> int:
+    def count(self, selected: Iterable[int], beta: Floats) -> int:
         """How many segments go the wrong way."""
         if not self.signs:
             return 0
         return sum(
             int(np.count_nonzero(self._inequalities(j, attribute, terms).excess(beta) > 0))
-            for (j, attribute), terms in self._holders(chosen).items()
+            for (j, attribute), terms in self._holders(selected).items()
         )
 
-    def segments(self, chosen: Iterable[int]) -> dict[tuple[str, str], int]:
+    def segments(self, selected: Iterable[int]) -> dict[tuple[str, str], int]:
         """(alternative, attribute) -> in how many segments its sign is asked for."""
         return {
             (self.encoding.alternatives[j], attribute): len(
                 self._inequalities(j, attribute, terms).segments
             )
-            for (j, attribute), terms in self._holders(chosen).items()
+            for (j, attribute), terms in self._holders(selected).items()
         }
 
     def concern(self, t: int) -> bool:
         """Whether a term holds an attribute with an expected sign."""
         return self.encoding.terms[t].term.what in self.signs
 
-    def _holders(self, chosen: Iterable[int]) -> dict[tuple[int, str], tuple[int, ...]]:
+    def _holders(self, selected: Iterable[int]) -> dict[tuple[int, str], tuple[int, ...]]:
         """(alternative, attribute) -> the terms that hold it."""
         out: dict[tuple[int, str], tuple[int, ...]] = {}
-        for t in sorted(chosen):
+        for t in sorted(selected):
             encoded = self.encoding.terms[t]
             what = encoded.term.what
             if what is not None and what in self.signs:
@@ -169,7 +169,7 @@ def _make(
     rows: list[Floats] = []
     steps = max(len(grid) - 1, 1)
     first = terms[0]
-    if first.term.how.name in _MONOTONE and all(
+    if first.term.how.name in _MONOTONE_TRANSFORMS and all(
         (t.term.how, t.parameters) == (first.term.how, first.parameters) for t in terms
     ):
         grid, steps = grid[[0, -1]], 1  # one monotone form: what holds from end to end holds inside
@@ -188,13 +188,13 @@ def _make(
     return _Inequalities(np.hstack(rows), columns, names, steps)
 
 
-_MONOTONE = ("linear", "log", "log1p", "sqrt", "boxcox")
+_MONOTONE_TRANSFORMS = ("linear", "log", "log1p", "sqrt", "boxcox")
 
 
 def _grid(known: Values, terms: list[TermColumns]) -> Floats:
     """Values to look at, ascending: spread evenly over the data, and one in every class."""
     values = known.values
-    points = [weighted_quantiles(known, np.linspace(0, 1, POINTS))]
+    points = [weighted_quantiles(known, np.linspace(0, 1, SIGN_GRID_POINTS))]
     low, high = values.min(), values.max()
     for term in terms:
         how = term.term.how

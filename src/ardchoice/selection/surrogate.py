@@ -2,7 +2,7 @@
 
 On c + b'β - ½ β'Hβ a set s reaches c + ½ b_s' H_ss⁻¹ b_s. All terms that could come into a set are
 scored at once: a term t adds ½ q' S⁻¹ q with S = H_tt - H_ts H_ss⁻¹ H_st and q = b_t - H_ts β_s.
-Where columns m leave s first, S and q are not computed anew: with P = H_ss⁻¹ and F = H_ts P,
+Where columns m leave s first, S and q are not computed again: with P = H_ss⁻¹ and F = H_ts P,
 
     S + F_m P_mm⁻¹ F_m'   and   q + F_m P_mm⁻¹ β_m;
 
@@ -21,7 +21,7 @@ from ardchoice._types import Floats, Ints
 from ardchoice.ard import Quadratic
 from ardchoice.selection.constraints import TermSet
 
-COLLINEAR = 1e-10
+COLLINEAR_SHARE = 1e-10
 """Share of a column's curvature below which what the others leave of it is rounding."""
 
 
@@ -34,9 +34,9 @@ class _SameSize:
     own: Floats  # (G, K, K)
 
 
-def columns_of(columns: Sequence[Ints], chosen: Iterable[int]) -> Ints:
+def columns_of(columns: Sequence[Ints], selected: Iterable[int]) -> Ints:
     """The columns of a set of terms, ascending; `columns` has those of every term."""
-    return np.sort(np.concatenate([np.arange(0), *(columns[t] for t in chosen)]))
+    return np.sort(np.concatenate([np.arange(0), *(columns[t] for t in selected)]))
 
 
 class Surrogate:
@@ -59,14 +59,14 @@ class Surrogate:
             terms = np.flatnonzero(sizes == size)
             at = np.array([columns[int(t)] for t in terms])
             own = self.h[at[:, :, None], at[:, None, :]]
-            own[:, np.arange(size), np.arange(size)] *= 1 + COLLINEAR
+            own[:, np.arange(size), np.arange(size)] *= 1 + COLLINEAR_SHARE
             self.sizes.append(_SameSize(terms, at, own))
         self._lists = [c.tolist() for c in columns]
         self._latest: tuple[TermSet, tuple[Ints, Floats, Floats]] | None = None
 
-    def beta(self, chosen: TermSet) -> Floats:
+    def beta(self, selected: TermSet) -> Floats:
         """Where the quadratic has its maximum over a set; zero outside; shape (D,)."""
-        at = columns_of(self.columns, chosen)
+        at = columns_of(self.columns, selected)
         out = np.zeros(len(self.b))
         if len(at):
             out[at] = np.linalg.solve(self.h[at[:, None], at], self.b[at])
@@ -83,17 +83,17 @@ class Surrogate:
             at = np.array([columns[i] for i in which], dtype=np.intp).reshape(len(which), size)
             matrix = self.h[at[:, :, None], at[:, None, :]]
             diagonal = np.arange(size)
-            matrix[:, diagonal, diagonal] *= 1 + COLLINEAR
+            matrix[:, diagonal, diagonal] *= 1 + COLLINEAR_SHARE
             right = self.b[at]
             beta = np.linalg.solve(matrix, right[:, :, None])[:, :, 0]
             out[which] = self.constant + 0.5 * np.einsum("gk,gk->g", right, beta)
         return out
 
-    def losses(self, chosen: TermSet) -> dict[int, float]:
+    def losses(self, selected: TermSet) -> dict[int, float]:
         """How much a set loses without each of its terms."""
-        at, inverse, beta = self._solved(chosen)
+        at, inverse, beta = self._solved(selected)
         out = {}
-        for t in chosen:
+        for t in selected:
             mine = np.searchsorted(at, self.columns[t])
             own = beta[mine]
             if len(own) == 1:
@@ -103,28 +103,28 @@ class Surrogate:
                 out[t] = 0.5 * float(own @ solved)
         return out
 
-    def additions(self, chosen: TermSet) -> tuple[float, Floats]:
+    def additions(self, selected: TermSet) -> tuple[float, Floats]:
         """What a set reaches, and how much every term would add to it; shape (T,)."""
-        reached, gains = self.exchanges(chosen, [chosen])
+        reached, gains = self.exchanges(selected, [selected])
         return float(reached[0]), gains[0]
 
-    def exchanges(self, chosen: TermSet, bases: Sequence[TermSet]) -> tuple[Floats, Floats]:
+    def exchanges(self, selected: TermSet, bases: Sequence[TermSet]) -> tuple[Floats, Floats]:
         """What parts of a set reach, and how much every term outside of it would add to them.
 
         Parameters
         ----------
-        chosen
+        selected
         bases
-            R sets with no term that `chosen` does not have.
+            R sets with no term that `selected` does not have.
 
         Returns
         -------
         reached
             Shape (R,).
         gains
-            Zero for the terms of `chosen`; shape (R, T).
+            Zero for the terms of `selected`; shape (R, T).
         """
-        at, inverse, beta = self._solved(chosen)
+        at, inverse, beta = self._solved(selected)
         cross = self.h[:, at]
         spread = cross @ inverse
         rest = np.tile(self.b - cross @ beta, (len(bases), 1))
@@ -132,7 +132,7 @@ class Surrogate:
         # 1 · Whatever leaves.
         back: list[tuple[Floats, Floats]] = []
         for r, base in enumerate(bases):
-            m = np.searchsorted(at, columns_of(self.columns, chosen - base))
+            m = np.searchsorted(at, columns_of(self.columns, selected - base))
             away = spread[:, m]
             solved = np.linalg.solve(inverse[m[:, None], m], np.column_stack((away.T, beta[m])))
             back.append((away, np.asarray(solved[:, :-1].T)))
@@ -148,17 +148,17 @@ class Surrogate:
                 lefts.reshape(-1, *left.shape[1:]), rest[:, k].reshape(-1, k.shape[1])
             )
             gains[:, group.terms] = 0.5 * forms.reshape(len(bases), -1)
-        gains[:, list(chosen)] = 0.0
+        gains[:, list(selected)] = 0.0
         return reached, gains
 
-    def _solved(self, chosen: TermSet) -> tuple[Ints, Floats, Floats]:
+    def _solved(self, selected: TermSet) -> tuple[Ints, Floats, Floats]:
         """The columns of a set, H_ss⁻¹ and β_s."""
-        if self._latest is None or self._latest[0] != chosen:
-            at = columns_of(self.columns, chosen)
+        if self._latest is None or self._latest[0] != selected:
+            at = columns_of(self.columns, selected)
             inverse = np.empty((0, 0))
             if len(at):
                 inverse = linalg.inv(self.h[at[:, None], at], check_finite=False)
-            self._latest = (chosen, (at, inverse, inverse @ self.b[at]))
+            self._latest = (selected, (at, inverse, inverse @ self.b[at]))
         return self._latest[1]
 
 

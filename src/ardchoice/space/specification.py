@@ -56,6 +56,8 @@ class Specification:
         Kept term -> the best specification with something else in its place.
     notes
         What a reader should know of the selection, a sentence each.
+    alerts
+        What a user must act on, a sentence each; `select` and `specify` warn of them.
     criterion, measure
         Value and name of the criterion that selected; None and empty without one.
     margins
@@ -71,6 +73,7 @@ class Specification:
     criterion: float | None = field(default=None, compare=False)
     measure: str = field(default="", compare=False)
     margins: Mapping[Term, float] = field(default_factory=dict, compare=False)
+    alerts: tuple[str, ...] = field(default=(), compare=False)
 
     def __post_init__(self) -> None:
         seen: dict[object, Term] = {}
