@@ -1,4 +1,4 @@
-"""`Checkpointer`: where work that takes long lays down what it has, so as not to do it again."""
+"""`Checkpointer`: where work that takes long saves its stages, so as not to repeat them."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ T = TypeVar("T")
 
 
 class Journal(Protocol):
-    """What was found piece by piece, in the order in which it was asked for."""
+    """Outcomes of many small steps, in the order in which they were asked for."""
 
     def __len__(self) -> int:
-        """How many pieces."""
+        """How many entries."""
 
     def __getitem__(self, at: int) -> Mapping[str, Any]:
         """One of them."""
@@ -26,10 +26,10 @@ class Checkpointer(Protocol):
 
     @property
     def seconds_saved(self) -> float:
-        """Seconds that stages took which were not gone through again."""
+        """Seconds that stages took which did not run again."""
 
-    def stage(self, name: str, make: Callable[[], T], *around: object) -> T:
-        """What is kept under a name; or else what `make` makes, which is kept from now on.
+    def stage(self, name: str, make: Callable[[], T], *references: object) -> T:
+        """The checkpoint of a name; or else what `make` makes, which is saved under it.
 
         Parameters
         ----------
@@ -37,20 +37,20 @@ class Checkpointer(Protocol):
             Letters, digits and hyphens.
         make
             The work.
-        around
-            Nouns that the outcome points to and that are at hand anyway.
+        references
+            Objects that the outcome refers to and that are at hand anyway.
         """
 
     def journal(self, name: str) -> Journal | None:
-        """The journal of a name, with what is in it; None where nothing is kept."""
+        """The journal of a name, with what is in it; None without checkpoints."""
 
 
 class NoCheckpoints:
-    """Every stage is gone through."""
+    """Every stage runs."""
 
     seconds_saved = 0.0
 
-    def stage(self, name: str, make: Callable[[], T], *around: object) -> T:
+    def stage(self, name: str, make: Callable[[], T], *references: object) -> T:
         """Make it."""
         return make()
 

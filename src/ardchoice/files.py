@@ -1,4 +1,4 @@
-"""Files that are written whole or not at all, and that can be told apart by what is in them."""
+"""Files that are written whole or not at all, their checksums, and locks."""
 
 from __future__ import annotations
 
@@ -6,17 +6,18 @@ import errno
 import hashlib
 import os
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
+from filelock import FileLock, Timeout
+
 from ardchoice.errors import FileError
 
-PIECE = 1 << 20
-"""Bytes read at a time."""
+CHUNK_BYTES = 1 << 20
+"""Read at a time."""
 _UNFINISHED = re.compile(r"\.(\d+)\..+", re.DOTALL)
-_MEND = {
+_ADVICE = {
     errno.ENOSPC: "Free some space there, or write to another disk",
     errno.EDQUOT: "Your share of that disk is used up: free some, or write to another disk",
     errno.EFBIG: "Files there may not be that large: write to another disk, or raise the limit",
@@ -28,10 +29,12 @@ _MEND = {
     errno.EISDIR: "A folder of that name is in the way: choose another name, or move it",
     errno.ENAMETOOLONG: "The path is too long: choose a shorter one",
 }
+_LOCKS_UNKNOWN = (errno.ENOSYS, errno.ENOLCK, errno.EOPNOTSUPP)
+"""Of disks that have no locks: work goes on without."""
 
 
 @contextmanager
-def beside(path: Path) -> Iterator[Path]:
+def atomic_write(path: Path) -> Iterator[Path]:
     """A file beside another that takes its place once it is whole and on the disk."""
     new = path.with_name(f".{os.getpid()}.{path.name}")
     try:
@@ -52,23 +55,23 @@ def beside(path: Path) -> Iterator[Path]:
 
 def cannot_write(path: Path, error: OSError) -> FileError:
     """What could not be written, why, and what to do about it."""
-    mend = _MEND.get(error.errno or 0, "See whether the folder can be written to")
+    advice = _ADVICE.get(error.errno or 0, "See whether the folder can be written to")
     return FileError(
-        f"Cannot write '{path}': {error.strerror or error}. {mend}. What was there before is "
+        f"Cannot write '{path}': {error.strerror or error}. {advice}. What was there before is "
         "still there."
     )
 
 
-def sweep(folder: Path) -> None:
-    """Remove what processes that are no more left unfinished; others are left alone."""
+def remove_stale_temporaries(folder: Path) -> None:
+    """Remove unfinished files of processes that have ended; those of running ones stay."""
     for path in folder.glob(".*"):
         found = _UNFINISHED.fullmatch(path.name)
-        if found and path.is_file() and not _lives(int(found[1])):
+        if found and path.is_file() and not _is_running(int(found[1])):
             with suppress(OSError):
                 path.unlink()
 
 
-def _lives(pid: int) -> bool:
+def _is_running(pid: int) -> bool:
     if os.name != "posix":
         return True  # elsewhere, asking may end it
     try:
@@ -81,50 +84,42 @@ def _lives(pid: int) -> bool:
 
 
 @contextmanager
-def alone(path: Path, busy: str) -> Iterator[None]:
-    """Hold a file while a block runs; who is second is refused in these words.
+def file_lock(path: Path, busy: str, timeout_seconds: float = 0.0) -> Iterator[None]:
+    """Hold a lock while a block runs.
 
-    The system lets go of it however a process ends, so nothing is left to be cleaned up by hand.
+    The system releases it however a process ends, so nothing is left to be cleaned up by hand.
+
+    Parameters
+    ----------
+    path
+        Of the lock; removed afterwards.
+    busy
+        The message of the error where another process holds it.
+    timeout_seconds
+        How long to wait for it.
     """
+    lock = FileLock(path, timeout=timeout_seconds)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        file = path.open("ab")
+        lock.acquire()
+    except Timeout:
+        raise FileError(busy) from None
     except OSError as error:
-        raise cannot_write(path, error) from None
-    with file:
-        try:
-            _lock(file.fileno())
-            ours = os.path.samestat(os.fstat(file.fileno()), path.stat())
-        except (BlockingIOError, PermissionError, FileNotFoundError):
-            ours = False
-        except OSError:  # a disk that knows no locks
-            ours = True
-        if not ours:
-            raise FileError(busy)
-        try:
-            yield
-        finally:
-            with suppress(OSError):
-                path.unlink(missing_ok=True)
-
-
-if sys.platform == "win32":
-    import msvcrt
-
-    def _lock(handle: int) -> None:
-        msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
-
-else:
-    import fcntl
-
-    def _lock(handle: int) -> None:
-        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if error.errno not in _LOCKS_UNKNOWN:
+            raise cannot_write(path, error) from None
+    try:
+        yield
+    finally:
+        # Before the release: who comes next makes a file of its own.
+        with suppress(OSError):
+            path.unlink(missing_ok=True)
+        lock.release()
 
 
 def write(path: Path, content: str | bytes) -> None:
     """Write a file whole or not at all; text as UTF-8 with plain line ends."""
     data = content.encode("utf-8") if isinstance(content, str) else content
-    with beside(path) as new:
+    with atomic_write(path) as new:
         new.write_bytes(data)
 
 
@@ -132,6 +127,6 @@ def checksum(path: Path) -> str:
     """SHA-256 of a file, as hexadecimal text."""
     digest = hashlib.sha256()
     with path.open("rb") as file:
-        while piece := file.read(PIECE):
-            digest.update(piece)
+        while chunk := file.read(CHUNK_BYTES):
+            digest.update(chunk)
     return digest.hexdigest()

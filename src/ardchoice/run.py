@@ -1,7 +1,7 @@
 """`run_study`: everything that settings describe, from a table to a folder of results.
 
-Stages are laid down in a folder of checkpoints as they are done. Everything is deterministic, so
-that a run which was broken off, however and wherever, ends with the same results when it goes on.
+Stages are checkpointed in a folder as they are done. Everything is deterministic, so that a run
+which was interrupted, however and wherever, ends with the same results when it is resumed.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError
 from ardchoice.evaluation import evaluate
 from ardchoice.export import FILE_NAMES, export
-from ardchoice.files import alone, checksum, sweep, write
+from ardchoice.files import checksum, file_lock, remove_stale_temporaries, write
 from ardchoice.progress import Listener, PhaseProgress
 from ardchoice.report import Table, to_csv, write_figures, write_report, write_tables
 from ardchoice.saved import Checkpoint, changed, clear, differences, must_fit, save_record, to_json
@@ -30,10 +30,10 @@ from ardchoice.settings import StudySettings, agree
 from ardchoice.space import SearchSpace
 from ardchoice.study import Study, at_home, load, specify, study_of
 
-RUN = "run.json"
+RUN_FILE = "run.json"
 """Says from what the results of a folder were made, and which files are ours; written last."""
-BEGUN, FINISHED = "begun", "finished"
-CHECKPOINTS, LOCK = "checkpoints", ".lock"
+STARTED, FINISHED = "started", "finished"
+CHECKPOINTS, LOCK_FILE = "checkpoints", ".lock"
 FOLDERS = STUDY, TABLES, FIGURES, EXPORTS = "study", "tables", "figures", "exports"
 TEXTS = SPECIFICATION, ESTIMATES, RELEVANCE = (
     "specification.txt",
@@ -68,16 +68,16 @@ def run_study(
     base
         To which the table's path is relative.
     resume
-        Go on with a run that was broken off; begin where there is none.
+        Resume a run that was interrupted; start where there is none.
     force
-        Begin anew, and overwrite results that are there.
+        Start again, and overwrite results that are there.
     listener
-        Told how far it is.
+        Called with the progress.
     command
         What to type to do it again, for the report.
     executor
-        A Dask client whose workers go through the data; this process unless told. Results do not
-        depend on it.
+        A Dask client whose workers process the data. Default: this process. Results do not depend
+        on it.
 
     Raises
     ------
@@ -85,18 +85,18 @@ def run_study(
         The folder has something in it; what it has was made from other data or settings; nothing
         can be written to it.
     """
-    place, base = _Place(Path(folder)), Path(base)
+    place, base = _RunFolder(Path(folder)), Path(base)
     made_from = fingerprint(settings, base)
     if place.is_done(made_from, resume=resume, force=force):
         return load(place.folder / STUDY)
     # 1 · From the table to an estimated specification; nothing is written before all agrees.
-    tell = PhaseProgress("read", listener)
+    report_progress = PhaseProgress("read", listener)
     data = settings.read_choices(base)
     space = agree(settings, data)
-    tell(1, 1, f"{len(data):,} choice situations")
-    with place.alone():
-        keep = place.begin(made_from, anew=force)
-        study = _worked_out(settings, data.at_work(executor), space, keep, listener)
+    report_progress(1, 1, f"{len(data):,} choice situations")
+    with place.lock():
+        keep = place.begin(made_from, restart=force)
+        study = _estimated_and_evaluated(settings, data.at_work(executor), space, keep, listener)
         study = at_home(study, data)
         # 3 · Everything on disk; the checkpoints have done their work.
         place.fill(study, made_from, outputs(settings, command), listener)
@@ -105,7 +105,7 @@ def run_study(
     return study
 
 
-def _worked_out(
+def _estimated_and_evaluated(
     settings: StudySettings,
     data: ChoiceData,
     space: SearchSpace,
@@ -141,8 +141,8 @@ def _worked_out(
 def fingerprint(settings: StudySettings, base: Path) -> dict[str, Any]:
     """What results are made from: the version, the table by its checksum, the settings."""
     # Where results go does not change them.
-    told = settings.model_dump(mode="json", exclude={"output": {"folder"}})
-    out: dict[str, Any] = {"ardchoice": version("ardchoice"), "settings": told}
+    values = settings.model_dump(mode="json", exclude={"output": {"folder"}})
+    out: dict[str, Any] = {"ardchoice": version("ardchoice"), "settings": values}
     if settings.data.table is not None:
         path = base / settings.data.table
         with suppress(OSError):  # reading the table says what is wrong with it
@@ -162,7 +162,7 @@ def _checksums(path: Path) -> str | dict[str, str]:
 
 
 @dataclass(frozen=True)
-class _Place:
+class _RunFolder:
     """The folder of a run: what may be written there, and what is."""
 
     folder: Path
@@ -171,7 +171,7 @@ class _Place:
         """Whether all is there already; an error where what is there must not be touched."""
         if resume and force:
             raise ArdchoiceError(
-                "resume goes on with what is there and force begins anew: give one of the two."
+                "resume continues with what is there and force starts again: give one of the two."
             )
         if self.folder.exists() and not self.folder.is_dir():
             raise ArdchoiceError(f"Results are written to a folder, and '{self.folder}' is a file.")
@@ -185,8 +185,8 @@ class _Place:
             return False
         if unfinished:
             raise ArdchoiceError(
-                f"'{self.folder}' has a run that was broken off. Go on with --resume (resume=True),"
-                " begin anew with --force (force=True), or write to another folder."
+                f"'{self.folder}' has a run that was interrupted. Resume it with --resume "
+                "(resume=True), start again with --force (force=True), or write to another folder."
             )
         if not resume or not finished:
             raise ArdchoiceError(
@@ -201,18 +201,18 @@ class _Place:
         # What somebody has removed since is made again.
         return all((self.folder / name).exists() for name in self._ours())
 
-    def begin(self, made_from: dict[str, Any], *, anew: bool) -> Checkpoint:
-        """Where stages are laid down; without those that are there where it begins anew."""
-        if anew:
+    def begin(self, made_from: dict[str, Any], *, restart: bool) -> Checkpoint:
+        """The checkpoints of a run; without earlier ones where it starts again."""
+        if restart:
             if self._last():
-                self._say(BEGUN, made_from, self._ours())
+                self._write_state(STARTED, made_from, self._ours())
             clear(self.checkpoints)
         return Checkpoint(self.checkpoints, made_from)
 
-    def alone(self) -> AbstractContextManager[None]:
+    def lock(self) -> AbstractContextManager[None]:
         """Two runs at once would take one another's stages and files."""
-        return alone(
-            self.checkpoints / LOCK,
+        return file_lock(
+            self.checkpoints / LOCK_FILE,
             f"Another run is at work in '{self.folder}'. Wait until it is done, stop it, or write "
             "to another folder.",
         )
@@ -220,7 +220,7 @@ class _Place:
     def tidy(self) -> None:
         """No folder of stages is left when there are none."""
         with suppress(OSError):
-            (self.checkpoints / LOCK).unlink(missing_ok=True)
+            (self.checkpoints / LOCK_FILE).unlink(missing_ok=True)
             self.checkpoints.rmdir()
 
     @property
@@ -234,9 +234,9 @@ class _Place:
         return [str(name) for name in found] if isinstance(found, list) else []
 
     def _last(self) -> dict[str, Any]:
-        """What the last run here left word of."""
+        """The state of the last run here, as it wrote it."""
         try:
-            found = json.loads((self.folder / RUN).read_bytes())
+            found = json.loads((self.folder / RUN_FILE).read_bytes())
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}
@@ -255,10 +255,10 @@ class _Place:
         listener
         """
         before, ours = self._files(), self._ours()
-        self._say(BEGUN, made_from, ours)
-        tell = PhaseProgress("report", listener, even=False)
+        self._write_state(STARTED, made_from, ours)
+        report_progress = PhaseProgress("report", listener, even=False)
         for done, (name, job) in enumerate(jobs.items()):
-            tell(done, len(jobs), name)
+            report_progress(done, len(jobs), name)
             job(study, self.folder)
         # A file is never changed, only replaced by another.
         written = [name for name, which in self._files().items() if before.get(name) != which]
@@ -266,17 +266,17 @@ class _Place:
             if name in ours and name not in written:
                 with suppress(OSError):
                     (self.folder / name).unlink()
-        self._say(FINISHED, made_from, written)
-        tell(len(jobs), len(jobs), f"{len(written)} files")
+        self._write_state(FINISHED, made_from, written)
+        report_progress(len(jobs), len(jobs), f"{len(written)} files")
 
-    def _say(self, state: str, made_from: dict[str, Any], files: list[str]) -> None:
+    def _write_state(self, state: str, made_from: dict[str, Any], files: list[str]) -> None:
         content = {"state": state, "made_from": made_from, "files": sorted(files)}
-        write(self.folder / RUN, to_json(content))
+        write(self.folder / RUN_FILE, to_json(content))
 
     def _files(self) -> dict[str, tuple[int, int]]:
         """Files where results go -> which ones these are."""
         for where in (self.folder, *(self.folder / name for name in FOLDERS)):
-            sweep(where)
+            remove_stale_temporaries(where)
         paths = [self.folder / name for name in (REPORT, *TEXTS)]
         paths += [path for name in FOLDERS for path in (self.folder / name).rglob("*")]
         status = {

@@ -146,7 +146,7 @@ def test_broken_off_it_goes_on_to_the_same_end(
     shutil.copy(base / "study.toml", tmp_path)
     with pytest.raises(KeyboardInterrupt):
         run(tmp_path, listener=Stop(len(events) - 3))
-    with pytest.raises(ArdchoiceError, match=r"broken off.*--resume"):
+    with pytest.raises(ArdchoiceError, match=r"interrupted.*--resume"):
         run(tmp_path)
     heard: list[Event] = []
     study = run(tmp_path, resume=True, listener=heard.append)
@@ -303,7 +303,7 @@ def test_old_results_stay_until_there_are_new_ones(again: Path) -> None:
         run(again, force=True, listener=Stop(12))
     after = files(again / "out")
     assert {name for name in before if after[name] != before[name]} == {"run.json"}
-    with pytest.raises(ArdchoiceError, match="broken off"):
+    with pytest.raises(ArdchoiceError, match="interrupted"):
         run(again)
     events: list[Event] = []
     run(again, resume=True, listener=events.append)

@@ -16,7 +16,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import ArdchoiceError
-from ardchoice.saved import folder as saved_folder
+from ardchoice.saved.upgrades import SCHEMA
 from saved.saved_support import differences, plain_study
 
 HERE = Path(__file__).parent
@@ -120,7 +120,7 @@ def test_what_is_no_study_is_refused(tmp_path: Path, text: str, said: str) -> No
         (lambda c: c["study"].pop("rule"), "rule: Field required"),
         (lambda c: c["study"].update(more=1), "more: Extra"),
         (lambda c: c["study"].update(seed="x"), "seed: Input should be a valid integer"),
-        (lambda c: c["study"]["rule"].update(kind="Guess"), "'Guess' is none of Bic"),
+        (lambda c: c["study"]["rule"].update({"class": "Guess"}), "'Guess' is none of Bic"),
         (lambda c: c["study"]["fit"].update(data=17), "17 points to nothing"),
         (lambda c: c["study"]["fit"].update(lam="nothing"), "'nothing' is missing"),
         (lambda c: c["study"]["space"].update(terms=["A: TT +"]), "A: TT +"),
@@ -135,7 +135,7 @@ def test_what_is_whole_but_wrong_is_said(
 
 
 def test_a_later_schema_asks_for_a_later_version(place: Path) -> None:
-    signed(place, lambda c: c.update(schema=saved_folder.SCHEMA + 1, version="9.9"))
+    signed(place, lambda c: c.update(schema=SCHEMA + 1, version="9.9"))
     refuses(place, "ardchoice 9.9", "pip install --upgrade ardchoice")
 
 
@@ -161,13 +161,13 @@ def test_nothing_is_ever_unpickled(place: Path, tmp_path: Path, kind: str) -> No
     bombs = np.array([Bomb(trace)], dtype=object)
     out = io.BytesIO()
     if kind == "npz":
-        np.savez(out, **{"choices/available": bombs})
+        np.savez(out, **{"study/data/available": bombs})
     elif kind == "npy":
         np.save(out, bombs, allow_pickle=True)
     else:
         bombs.dump(out)
     np.load(io.BytesIO(out.getvalue()), allow_pickle=True)[
-        "choices/available" if kind == "npz" else ...
+        "study/data/available" if kind == "npz" else ...
     ]
     assert trace.exists()  # it would have gone off
     trace.unlink()
@@ -227,6 +227,14 @@ def test_a_study_of_schema_1_loads() -> None:
     assert study.evaluation.folds == 2
     assert re.search("selected by", str(study))
     assert sum(p.stat().st_size for p in folder.iterdir()) < 200_000
+
+
+def test_a_study_of_schema_1_that_lacks_a_part_is_refused(tmp_path: Path) -> None:
+    for name in ("study.json", *(p.name for p in (HERE / "schema_1").glob("*.npz"))):
+        (tmp_path / name).write_bytes((HERE / "schema_1" / name).read_bytes())
+    ac.load(tmp_path)
+    signed(tmp_path, lambda c: c["study"]["fit"].pop("recalled"))
+    refuses(tmp_path, "not as schema 1 has it", "recalled", str(tmp_path / "study.json"))
 
 
 # -- Killed while saving ---------------------------------------------------------------------------

@@ -5,7 +5,7 @@ import re
 import warnings
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import fields, replace
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -13,20 +13,11 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
-from ardchoice.ard import ArdFit
-from ardchoice.ard.online_state import OnlineState
-from ardchoice.ard.quadratic import Quadratic
-from ardchoice.ard.standardization import ColumnMoments
-from ardchoice.data.source import Source
-from ardchoice.design.encoding import Encoding, TermColumns
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.export import PACKAGES
-from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report import write_report, write_tables
-from ardchoice.saved import choices, fits, study
 from ardchoice.settings import StudySettings, settings_of
 from ardchoice.space import Linear
-from ardchoice.space.search import SpaceOptions
 from ardchoice.space.transforms import TRANSFORMS, Transform
 from saved.saved_support import ODD, STUDIES, differences, plain_study
 from selection.selection_support import made, read, table, usual
@@ -208,42 +199,6 @@ def test_own_transforms_load_where_they_are_registered(
         ac.load(tmp_path / "study")
     assert "registered before loading" in str(error.value)
     assert str(tmp_path / "study") in str(error.value)
-
-
-# -- Nothing is forgotten --------------------------------------------------------------------------
-
-
-OF_THE_MACHINE = {"n_threads", "executor", "workers", "home"}
-"""What choices have that does not belong to them, but to where they are worked with."""
-NOUNS = [
-    (Source, choices.SavedSource, set()),
-    (ac.ChoiceData, choices.SavedChoices, OF_THE_MACHINE),
-    (SpaceOptions, choices.SavedTold, set()),
-    (ac.Rival, choices.SavedRival, set()),
-    (ac.Specification, choices.SavedSpecification, set()),
-    (TermColumns, fits.SavedColumns, set()),
-    (Encoding, fits.SavedEncoding, set()),
-    (Quadratic, fits.SavedQuadratic, set()),
-    (ColumnMoments, fits.SavedSpread, set()),
-    (OnlineState, fits.SavedMemory, {"standard", "centre", "scale"}),
-    (ArdFit, fits.SavedFit, set()),
-    (ac.Result, fits.SavedResult, set()),
-    (Evaluation, study.SavedEvaluation, set()),
-    (StudyRecord, study.SavedRecord, set()),
-]
-
-
-@pytest.mark.parametrize(
-    ("noun", "schema", "otherwise"), NOUNS, ids=lambda n: n.__name__ if isinstance(n, type) else ""
-)
-def test_every_field_of_a_noun_is_in_its_schema(
-    noun: type, schema: type[study.Saved], otherwise: set[str]
-) -> None:
-    assert {f.name for f in fields(noun)} ^ set(schema.model_fields) <= otherwise
-
-
-def test_every_part_of_a_space_is_in_its_schema() -> None:
-    assert set(vars(plain_study().space)) == set(choices.SavedSpace.model_fields)
 
 
 def test_odd_names_are_really_odd() -> None:

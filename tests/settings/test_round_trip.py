@@ -1,5 +1,6 @@
 """Settings, study files and Python objects are three ways to say the same."""
 
+import json
 from dataclasses import replace
 
 import numpy as np
@@ -10,7 +11,8 @@ from hypothesis import strategies as st
 from settings_support import STUDY, write_study
 
 import ardchoice as ac
-from ardchoice.saved.choices import SavedSource
+from ardchoice.data import Source
+from ardchoice.saved import Decoder, Encoder
 from ardchoice.settings import StudySettings, parse_settings, read_settings, settings_of, to_toml
 from ardchoice.space.terms import quoted
 from tests_support import small_data
@@ -249,10 +251,8 @@ def test_situations_of_two_columns_are_told_and_saved(tmp_path):
     assert study.data.situation == ("who", "task")
     assert parse_settings(to_toml(study)) == study
     source = study.read_choices(tmp_path).source
-    assert (
-        SavedSource.model_validate_json(SavedSource.of(source).model_dump_json()).restore()
-        == source
-    )
+    encoded = json.loads(json.dumps(Encoder().encode(source, "source")))
+    assert Decoder({}).decode(encoded, Source, "source") == source
     again = round_trip(study, tmp_path)
     assert again.data.situation == ("who", "task")
     assert parse_settings(text.replace('["who", "task"]', '["who"]')).data.situation == "who"

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import os
 import shutil
-import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from collections.abc import Callable
+from contextlib import suppress
 from hashlib import sha256
 from pathlib import Path
 from typing import Any
@@ -16,15 +15,10 @@ from ardchoice.data.choices import ChoiceData
 from ardchoice.data.compact import SCHEMA, DamagedError, clear_when_full, open_compact
 from ardchoice.data.compact import read_manifest as manifest_of
 from ardchoice.errors import ArdchoiceError
-from ardchoice.files import checksum
+from ardchoice.files import checksum, file_lock
 
-try:
-    import fcntl
-except ImportError:  # pragma: no cover - Windows
-    fcntl = None  # type: ignore[assignment]
-
-LONGEST = 24 * 3600.0
-"""Seconds to wait for another run that makes the same columns."""
+MAX_WAIT_SECONDS = 24 * 3600.0
+"""For another run that makes the same columns."""
 BESIDE = ".ardchoice"
 """The folder beside a table where its compact columns are kept."""
 
@@ -82,7 +76,11 @@ def kept(
             f"Cannot write to '{folder.parent}': {error.strerror or error}. Set ARDCHOICE_CACHE to "
             "a folder for compact columns."
         ) from None
-    with locked(folder.with_name(f"{folder.name}.lock")):
+    busy = (
+        f"Another run has been making '{folder}' for a day. End it, or set ARDCHOICE_CACHE to "
+        "another folder."
+    )
+    with file_lock(folder.with_name(f"{folder.name}.lock"), busy, MAX_WAIT_SECONDS):
         state = state_of(files)
         if folder.is_dir() and _holds(folder, files, state):
             # What is damaged is made anew; a source is at hand, so that nothing is lost.
@@ -132,31 +130,3 @@ def _make(
             new.rename(folder)
     finally:
         shutil.rmtree(new, ignore_errors=True)
-
-
-@contextmanager
-def locked(path: Path) -> Iterator[None]:
-    """Alone with a folder: another process waits until this one is done, or dead."""
-    if fcntl is None:  # pragma: no cover - Windows: the last of two runs wins, both are right
-        yield
-        return
-    try:
-        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o644)
-    except OSError as error:
-        raise ArdchoiceError(f"Cannot write '{path}': {error.strerror or error}.") from None
-    try:
-        until = time.monotonic() + LONGEST
-        while True:
-            try:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                break
-            except OSError:
-                if time.monotonic() > until:
-                    raise ArdchoiceError(
-                        f"Another run has been making '{path.with_suffix('')}' for a day. "
-                        "End it, or set ARDCHOICE_CACHE to another folder."
-                    ) from None
-                time.sleep(0.05)
-        yield
-    finally:
-        os.close(handle)

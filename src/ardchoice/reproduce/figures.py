@@ -11,7 +11,7 @@ import numpy as np
 from matplotlib.figure import Figure as Picture
 from matplotlib.patches import Patch
 
-from ardchoice.files import beside
+from ardchoice.files import atomic_write
 from ardchoice.report import BLUE, GREEN, GREY, ORANGE, STYLE
 
 Json = dict[str, Any]
@@ -116,5 +116,5 @@ def draw_figure(name: str, numbers: Json, folder: Path) -> None:
         figure = FIGURES[name](numbers)
         for kind in ("png", "svg"):
             undated = {"Date": None} if kind == "svg" else None
-            with beside(folder / f"{name}.{kind}") as new:
+            with atomic_write(folder / f"{name}.{kind}") as new:
                 figure.savefig(new, format=kind, dpi=200, metadata=undated)

@@ -7,26 +7,17 @@ import zipfile
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import IO, Any
+from typing import IO
 
 import numpy as np
-import numpy.typing as npt
 
-Arrays = Mapping[str, npt.NDArray[Any]]
+from ardchoice._types import AnyArray
 
-_BROKEN = (
-    ValueError,
-    KeyError,
-    OSError,
-    EOFError,
-    MemoryError,
-    NotImplementedError,
-    zipfile.BadZipFile,
-    zlib.error,
-)
+_DAMAGED = (OSError, EOFError, MemoryError, zipfile.BadZipFile, zlib.error)
+_OF_ANOTHER_KIND = (ValueError, LookupError, AttributeError, TypeError, NotImplementedError)
 
 
-def write_arrays(where: Path | IO[bytes], arrays: Arrays) -> None:
+def write_arrays(where: Path | IO[bytes], arrays: Mapping[str, AnyArray]) -> None:
     """An .npz file, the same for the same arrays, written some of it at a time."""
     with zipfile.ZipFile(where, "w") as archive:
         for key, array in arrays.items():
@@ -36,16 +27,16 @@ def write_arrays(where: Path | IO[bytes], arrays: Arrays) -> None:
                 np.lib.format.write_array(file, array, allow_pickle=False)
 
 
-def read_arrays(where: Path | IO[bytes]) -> dict[str, npt.NDArray[Any]]:
+def read_arrays(where: Path | IO[bytes]) -> dict[str, AnyArray]:
     """The arrays of an .npz file; ValueError where it is none, or holds pickled objects."""
     try:
         with np.load(where, allow_pickle=False) as archive:
             return {key: np.asarray(archive[key]) for key in archive.files}
-    except (AttributeError, TypeError, *_BROKEN) as error:
+    except (*_DAMAGED, *_OF_ANOTHER_KIND) as error:
         raise ValueError(str(error) or type(error).__name__) from error
 
 
-def digest_of(arrays: Arrays) -> str:
+def digest_of(arrays: Mapping[str, AnyArray]) -> str:
     """SHA-256 of what is in arrays, as hexadecimal text; row by row, since they may be large."""
     digest = hashlib.sha256()
     for key, array in arrays.items():

@@ -1,4 +1,4 @@
-"""`Checkpoint`: stages of a run, laid down as they are done, for a run that goes on later.
+"""`Checkpoint`: stages of a run, saved as they are done, for a run that resumes later.
 
 A stage is one file that is put in place whole; a journal grows line by line, each with a checksum.
 What is damaged or unfinished counts as not there and is made again. A fingerprint says what all of
@@ -18,24 +18,21 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import numpy as np
-from pydantic import ValidationError
 
 from ardchoice.errors import ArdchoiceError
-from ardchoice.files import cannot_write, sweep, write
+from ardchoice.files import cannot_write, remove_stale_temporaries, write
 from ardchoice.saved.arrays import read_arrays, write_arrays
-from ardchoice.saved.pieces import piece, whole
+from ardchoice.saved.decode import Decoder
+from ardchoice.saved.encode import Encoder
 from ardchoice.saved.plain import plain, to_json
-from ardchoice.saved.shelf import Archive
 from ardchoice.text import shorten
 
-FINGERPRINT = "fingerprint.json"
-STAGE, JOURNAL = ".stage", ".journal"
-MOST_CHANGES, MOST_TEXT = 8, 60
+FINGERPRINT_FILE = "fingerprint.json"
+STAGE_SUFFIX, JOURNAL_SUFFIX = ".stage", ".journal"
+MAX_SHOWN_CHANGES, MAX_SHOWN_CHARACTERS = 8, 60
 _CONTENT = "content"
-_DIGEST = 64
-_SHORT = 16
-"""Characters of the checksum of a line."""
-_NAME = re.compile(r"[A-Za-z0-9-]+")
+_LINE_CHECKSUM_CHARACTERS = 16
+_STAGE_NAME = re.compile(r"[A-Za-z0-9-]+")
 _CHECKSUM = re.compile(r"[0-9a-f]{64}")
 
 T = TypeVar("T")
@@ -54,69 +51,71 @@ class Checkpoint:
     Raises
     ------
     ArdchoiceError
-        The folder has stages that were made from something else; what has changed is told.
+        The folder has stages that were made from something else; the message shows the changes.
     """
 
     def __init__(self, folder: Path, fingerprint: Mapping[str, Any]) -> None:
         self.folder, self.seconds_saved = folder, 0.0
         must_fit(folder, fingerprint)
-        if not (folder / FINGERPRINT).exists():
+        if not (folder / FINGERPRINT_FILE).exists():
             clear(folder)
-            write(folder / FINGERPRINT, to_json(fingerprint))
-        sweep(folder)
+            write(folder / FINGERPRINT_FILE, to_json(fingerprint))
+        remove_stale_temporaries(folder)
 
     # -- Stages --------------------------------------------------------------------------------
 
-    def stage(self, name: str, make: Callable[[], T], *around: object) -> T:
-        """What is kept under a name; or else what `make` makes, which is kept from now on."""
-        found = self.get(name, *around)
+    def stage(self, name: str, make: Callable[[], T], *references: object) -> T:
+        """The checkpoint of a name; or else what `make` makes, which is saved under it."""
+        found = self.get(name, *references)
         if found is not None:
             value, seconds = found
             self.seconds_saved += seconds
             return value  # type: ignore[no-any-return]
         started = time.perf_counter()
         made = make()
-        self.put(name, made, *around, seconds=time.perf_counter() - started)
+        self.put(name, made, *references, seconds=time.perf_counter() - started)
         return made
 
-    def put(self, name: str, value: object, *around: object, seconds: float = 0.0) -> None:
-        """Lay down a stage: nouns, arrays, tables, texts, numbers, and tuples and lists of them."""
-        shelf = Archive(known=around)
-        content = {"seconds": seconds, "value": piece(value, shelf)}
-        text = json.dumps(plain(content)).encode()
-        arrays = {_CONTENT: np.frombuffer(text, dtype=np.uint8), **shelf.arrays}
-        out = io.BytesIO()
-        write_arrays(out, arrays)
+    def put(self, name: str, value: object, *references: object, seconds: float = 0.0) -> None:
+        """Save a stage: what `Encoder` can encode without a declaration."""
+        encoder, out = Encoder(references), io.BytesIO()
+        content = {"seconds": seconds, "value": encoder.encode(value, "value", declared=False)}
+        text = np.frombuffer(json.dumps(content).encode(), dtype=np.uint8)
+        write_arrays(out, {_CONTENT: text, **encoder.arrays})
         raw = out.getvalue()
-        write(self._path(name, STAGE), hashlib.sha256(raw).hexdigest().encode() + b"\n" + raw)
+        write(self._path(name, STAGE_SUFFIX), _signature(raw) + raw)
 
-    def get(self, name: str, *around: object) -> tuple[Any, float] | None:
+    def get(self, name: str, *references: object) -> tuple[Any, float] | None:
         """A stage and the seconds it took; None where it is not there, or not whole."""
         try:
-            signed = self._path(name, STAGE).read_bytes()
+            signed = self._path(name, STAGE_SUFFIX).read_bytes()
         except OSError:
             return None
-        raw = signed[_DIGEST + 1 :]
-        if signed[: _DIGEST + 1] != hashlib.sha256(raw).hexdigest().encode() + b"\n":
+        raw = signed[signed.find(b"\n") + 1 :]
+        if signed != _signature(raw) + raw:
             return None
         try:
             arrays = read_arrays(io.BytesIO(raw))
             content = json.loads(arrays.pop(_CONTENT).tobytes())
-            value = whole(content["value"], Archive(known=around, arrays=arrays))
+            value = Decoder(arrays, references).decode(content["value"], object, "value")
             return value, float(content["seconds"])
-        except (ValueError, KeyError, TypeError, IndexError, ValidationError, ArdchoiceError):
+        except (ValueError, LookupError, TypeError):
             return None
 
     # -- Journals ------------------------------------------------------------------------------
 
     def journal(self, name: str) -> FileJournal:
         """The journal of a name, with what is in it."""
-        return FileJournal(self._path(name, JOURNAL))
+        return FileJournal(self._path(name, JOURNAL_SUFFIX))
 
-    def _path(self, name: str, ending: str) -> Path:
-        if not _NAME.fullmatch(name):
+    def _path(self, name: str, suffix: str) -> Path:
+        if not _STAGE_NAME.fullmatch(name):
             raise ValueError(f"{name!r} is no name of a stage")
-        return self.folder / f"{name}{ending}"
+        return self.folder / f"{name}{suffix}"
+
+
+def _signature(raw: bytes) -> bytes:
+    return hashlib.sha256(raw).hexdigest().encode() + b"\n"
 
 
 class FileJournal:
@@ -145,7 +144,7 @@ class FileJournal:
     def append(self, entry: Mapping[str, Any]) -> None:
         """One more line, at once on the way to the disk."""
         body = json.dumps(plain(entry)).encode()
-        line = _short(body) + b" " + body + b"\n"
+        line = _line_checksum(body) + b" " + body + b"\n"
         try:
             self.path.parent.mkdir(parents=True, exist_ok=True)
             with self.path.open("ab", buffering=0) as file:
@@ -157,8 +156,8 @@ class FileJournal:
 
 
 def _entry(line: bytes) -> Mapping[str, Any] | None:
-    digest, body = line[:_SHORT], line[_SHORT + 1 : -1]
-    if not line.endswith(b"\n") or digest != _short(body):
+    digest, _, body = line.rstrip(b"\n").partition(b" ")
+    if not line.endswith(b"\n") or digest != _line_checksum(body):
         return None
     try:
         entry = json.loads(body)
@@ -167,21 +166,21 @@ def _entry(line: bytes) -> Mapping[str, Any] | None:
     return entry if isinstance(entry, dict) else None
 
 
-def _short(body: bytes) -> bytes:
-    return hashlib.sha256(body).hexdigest()[:_SHORT].encode()
+def _line_checksum(body: bytes) -> bytes:
+    return hashlib.sha256(body).hexdigest()[:_LINE_CHECKSUM_CHARACTERS].encode()
 
 
-# -- What changed ----------------------------------------------------------------------------------
+# -- Fingerprints ----------------------------------------------------------------------------------
 
 
 def clear(folder: Path) -> None:
     """Remove the stages, and the folder if nothing else is in it."""
     if not folder.is_dir():
         return
-    sweep(folder)
-    ours = [path for path in folder.iterdir() if path.suffix in (STAGE, JOURNAL)]
+    remove_stale_temporaries(folder)
+    ours = [path for path in folder.iterdir() if path.suffix in (STAGE_SUFFIX, JOURNAL_SUFFIX)]
     # The fingerprint last: while there are stages it says what they were made from.
-    for path in (*ours, folder / FINGERPRINT):
+    for path in (*ours, folder / FINGERPRINT_FILE):
         try:
             path.unlink(missing_ok=True)
         except OSError as error:
@@ -192,11 +191,17 @@ def clear(folder: Path) -> None:
 
 def must_fit(folder: Path, fingerprint: Mapping[str, Any]) -> None:
     """Raise where the stages of a folder were made from something else."""
-    path = folder / FINGERPRINT
-    if path.exists():
-        changes = differences(_read_fingerprint(path), json.loads(to_json(fingerprint)))
-        if changes:
-            raise changed(folder, changes)
+    path = folder / FINGERPRINT_FILE
+    if not path.exists():
+        return
+    try:
+        before = json.loads(path.read_bytes())
+    except (ValueError, OSError, RecursionError):
+        before = None
+    if not isinstance(before, dict):
+        before = {f"'{path.name}'": "unreadable"}
+    if changes := differences(before, json.loads(to_json(fingerprint))):
+        raise changed(folder, changes)
 
 
 def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
@@ -208,30 +213,22 @@ def differences(before: Mapping[str, Any], now: Mapping[str, Any]) -> list[str]:
         if was == is_now:
             continue
         checksums = _CHECKSUM.fullmatch(str(was)) and _CHECKSUM.fullmatch(str(is_now))
-        shown = [shorten(repr(value), MOST_TEXT) for value in (was, is_now)]
+        shown = [shorten(repr(value), MAX_SHOWN_CHARACTERS) for value in (was, is_now)]
         out.append(f"{key} has changed" if checksums else f"{key} was {shown[0]} and is {shown[1]}")
     return out
 
 
 def changed(folder: Path, changes: list[str]) -> ArdchoiceError:
-    """A run cannot go on from what was made from something else."""
-    shown = changes[:MOST_CHANGES]
-    if len(changes) > MOST_CHANGES:
-        shown.append(f"and {len(changes) - MOST_CHANGES} more")
+    """A run cannot resume from what was made from something else."""
+    shown = changes[:MAX_SHOWN_CHANGES]
+    if len(changes) > MAX_SHOWN_CHANGES:
+        shown.append(f"and {len(changes) - MAX_SHOWN_CHANGES} more")
     return ArdchoiceError(
         f"What is in '{folder}' was made from something else:\n"
         + "".join(f"  {change}\n" for change in shown)
-        + "Results of the two are not mixed. Undo the change to go on with it, or begin anew with "
+        + "Results of the two are not mixed. Undo the change to resume it, or start again with "
         "--force (force=True), or in another folder."
     )
-
-
-def _read_fingerprint(path: Path) -> dict[str, Any]:
-    try:
-        found = json.loads(path.read_bytes())
-    except (ValueError, OSError, RecursionError):
-        found = None
-    return found if isinstance(found, dict) else {f"'{path.name}'": "unreadable"}
 
 
 def _flat(value: Any, key: str = "") -> Iterator[tuple[str, Any]]:

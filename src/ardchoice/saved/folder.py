@@ -1,8 +1,8 @@
 """A study in a folder: `study.json` and plain arrays, checked when loaded, written whole or not.
 
 `study.json` names the array file and its checksum, and is put in place last, in one move: whoever
-looks sees the study from before or the new one. The name of an array file is told by what is in it,
-so that others never take the place of arrays that are still pointed to.
+looks sees the earlier study or the new one. The name of an array file follows from its content, so
+that it never replaces arrays that are still referred to.
 """
 
 from __future__ import annotations
@@ -12,37 +12,30 @@ import json
 import re
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any, TypeVar
 
-import numpy.typing as npt
-from pydantic import ValidationError
-
-from ardchoice.errors import ArdchoiceError, SpecificationError, first_few
-from ardchoice.files import beside, checksum, sweep, write
+from ardchoice._types import AnyArray
+from ardchoice.errors import ArdchoiceError
+from ardchoice.files import atomic_write, checksum, remove_stale_temporaries, write
 from ardchoice.record import StudyRecord
 from ardchoice.saved.arrays import digest_of, read_arrays, write_arrays
+from ardchoice.saved.decode import Decoder
+from ardchoice.saved.encode import Encoder
 from ardchoice.saved.plain import to_json
-from ardchoice.saved.shelf import Archive
-from ardchoice.saved.study import SavedRecord
+from ardchoice.saved.upgrades import SCHEMA, upgraded
 from ardchoice.settings import settings_if_any
 
 FORMAT = "ardchoice study"
-SCHEMA = 1
-"""Of files that are written; all up to this can be read."""
 INDEX = "study.json"
-INSIDE = "study"
+FOLDER_IN_RUN = "study"
 """Where `ardchoice run` puts a study in its folder."""
-MOST_PROBLEMS = 5
 T = TypeVar("T")
 _UNSIGNED = "0" * 64
-_ARRAYS = re.compile(r"arrays-[0-9a-f]{16}\.npz")
+_ARRAY_FILE = re.compile(r"arrays-[0-9a-f]{16}\.npz")
 _CHECKSUM = re.compile(rb'"checksum": "([0-9a-f]{64})"')
-
-UPGRADES: dict[int, Callable[[dict[str, Any]], dict[str, Any]]] = {}
-"""Schema -> what turns the content of a file of it into that of the next; nothing for most."""
 
 
 def save_record(record: StudyRecord, folder: str | Path) -> Path:
@@ -60,31 +53,34 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
     Path
         The folder.
     """
-    folder, shelf = Path(folder), Archive()
+    folder, encoder = Path(folder), Encoder()
     if folder.exists() and not folder.is_dir():
         raise ArdchoiceError(f"A study is saved to a folder, and '{folder}' is a file.")
-    study = SavedRecord.of(record, shelf)
+    whole = StudyRecord(**{f.name: getattr(record, f.name) for f in fields(StudyRecord)})
+    study, settings = encoder.encode(whole, "study"), settings_if_any(record)
     # 1 · Arrays, under a name that nothing else has.
-    name = f"arrays-{digest_of(shelf.arrays)[:16]}.npz"
-    with beside(folder / name) as new:
-        write_arrays(new, shelf.arrays)
-    # 2 · The index: from now on it is this study.
+    name = f"arrays-{digest_of(encoder.arrays)[:16]}.npz"
+    with atomic_write(folder / name) as new:
+        write_arrays(new, encoder.arrays)
+    # 2 · The index: from now on it is this study. Loading does without the settings, which are for
+    # readers of the file: they may be checked more closely one day, and a study must load.
     content = {
         "format": FORMAT,
         "schema": SCHEMA,
         "checksum": _UNSIGNED,
         "version": version("ardchoice"),
-        "settings": _settings(record),
+        "settings": settings and settings.model_dump(mode="json"),
         "files": {name: checksum(folder / name)},
         "study": study,
     }
-    write(folder / INDEX, _signed(to_json(content)))
-    # 3 · What nothing points to any more.
+    text = to_json(content)
+    write(folder / INDEX, text.replace(_UNSIGNED, hashlib.sha256(text.encode()).hexdigest(), 1))
+    # 3 · Array files that no index refers to any more.
     for path in folder.iterdir():
-        if _ARRAYS.fullmatch(path.name) and path.name != name:
+        if _ARRAY_FILE.fullmatch(path.name) and path.name != name:
             with suppress(OSError):
                 path.unlink()
-    sweep(folder)
+    remove_stale_temporaries(folder)
     return folder
 
 
@@ -96,36 +92,29 @@ def load_record(folder: str | Path) -> StudyRecord:
     folder
         Where it was saved, or that of `ardchoice run`, which has it in a folder of its own.
     """
-    place = _Place.of(Path(folder))
+    place = _SavedFolder.find(Path(folder))
     content = place.content()
-    shelf = Archive(arrays=place.arrays(content))
+    arrays = place.arrays(content)
     try:
-        return SavedRecord.model_validate(content["study"]).restore(shelf)
-    except ValidationError as error:
-        raise place.not_a_study(_problems(error)) from None
-    except SpecificationError as error:
-        raise ArdchoiceError(
-            f"'{place.index}' has a term that cannot be read here. {error}\nA transform of your "
-            "own must be registered before loading: TRANSFORMS[name] = lambda arguments: ... "
-            "(from ardchoice.space.transforms import TRANSFORMS)."
-        ) from None
-    except (ValueError, KeyError, IndexError, TypeError) as error:
+        record: StudyRecord = Decoder(arrays).decode(content["study"], StudyRecord, "study")
+    except (ValueError, RecursionError) as error:
         raise place.not_a_study(str(error)) from None
+    return record
 
 
 @dataclass(frozen=True)
-class _Place:
+class _SavedFolder:
     """The folder of a saved study, and what can be wrong with it."""
 
     folder: Path
 
     @classmethod
-    def of(cls, given: Path) -> _Place:
+    def find(cls, given: Path) -> _SavedFolder:
         """The folder that is meant: of the file itself, or inside that of a run."""
         if given.name == INDEX and given.is_file():
             given = given.parent
-        if not (given / INDEX).exists() and (given / INSIDE / INDEX).exists():
-            given = given / INSIDE
+        if not (given / INDEX).exists() and (given / FOLDER_IN_RUN / INDEX).exists():
+            given = given / FOLDER_IN_RUN
         if not (given / INDEX).is_file():
             missing = f"{INDEX} is missing" if given.is_dir() else "there is no such folder"
             raise ArdchoiceError(
@@ -134,14 +123,9 @@ class _Place:
             )
         return cls(given)
 
-    @property
-    def index(self) -> Path:
-        """The file that says what is where."""
-        return self.folder / INDEX
-
     def content(self) -> dict[str, Any]:
         """Of the index, as this version writes it."""
-        raw = self._try(INDEX, Path.read_bytes)
+        raw = self._read(INDEX, Path.read_bytes)
         try:
             content: dict[str, Any] = json.loads(raw)
         except (ValueError, RecursionError) as error:
@@ -155,24 +139,24 @@ class _Place:
             raise self.not_a_study(f"its schema is {schema!r}")
         if schema > SCHEMA:
             raise ArdchoiceError(
-                f"'{self.index}' was saved by ardchoice {content.get('version')}, in schema "
-                f"{schema}; this is ardchoice {version('ardchoice')}, which knows schemas up to "
-                f"{SCHEMA}. A newer version reads it: pip install --upgrade ardchoice."
+                f"'{self.folder / INDEX}' was saved by ardchoice {content.get('version')}, in "
+                f"schema {schema}; this is ardchoice {version('ardchoice')}, which knows schemas up"
+                f" to {SCHEMA}. A newer version reads it: pip install --upgrade ardchoice."
             )
-        for step in range(schema, SCHEMA):
-            if step in UPGRADES:
-                content = UPGRADES[step](content)
         if not isinstance(content.get("files"), dict) or "study" not in content:
             raise self.not_a_study("it lacks 'files' or 'study'")
-        return content
+        try:
+            return upgraded(content, schema)
+        except (LookupError, TypeError, AttributeError) as error:
+            raise self.not_a_study(f"it is not as schema {schema} has it ({error!r})") from None
 
-    def arrays(self, content: dict[str, Any]) -> dict[str, npt.NDArray[Any]]:
+    def arrays(self, content: dict[str, Any]) -> dict[str, AnyArray]:
         """Of all files, each checked."""
-        out: dict[str, npt.NDArray[Any]] = {}
+        out: dict[str, AnyArray] = {}
         for name, digest in content["files"].items():
-            if not _ARRAYS.fullmatch(name):
+            if not _ARRAY_FILE.fullmatch(name):
                 raise self.not_a_study(f"it names a file {name!r}")
-            if self._try(name, checksum) != digest:
+            if self._read(name, checksum) != digest:
                 raise self._damaged(name, f"its checksum is not the one in {INDEX}")
             try:
                 out |= read_arrays(self.folder / name)
@@ -180,7 +164,7 @@ class _Place:
                 raise self._damaged(name, f"its arrays cannot be read ({error})") from None
         return out
 
-    def _try(self, name: str, read: Callable[[Path], T]) -> T:
+    def _read(self, name: str, read: Callable[[Path], T]) -> T:
         path = self.folder / name
         try:
             return read(path)
@@ -198,38 +182,16 @@ class _Place:
     def not_a_study(self, why: str) -> ArdchoiceError:
         """The file is whole, but not what it should be."""
         return ArdchoiceError(
-            f"'{self.index}' is not a study that can be loaded: {why}. It is written by study.save "
-            "and not meant to be changed by hand; copy the folder again from where it is still "
-            "good, or make the study again and save it."
+            f"'{self.folder / INDEX}' is not a study that can be loaded: {why}. It is written by "
+            "study.save and not meant to be changed by hand; copy the folder again from where it "
+            "is still good, or make the study again and save it."
         )
 
 
-def _settings(record: StudyRecord) -> dict[str, Any] | None:
-    """For readers of the file: what would make such a study, where that can be said.
-
-    Loading does without it: settings may be checked more closely one day, and a study must load.
-    """
-    found = settings_if_any(record)
-    return None if found is None else found.model_dump(mode="json")
-
-
-def _signed(text: str) -> bytes:
-    """The text with its own checksum, taken while there was none in it."""
-    digest = hashlib.sha256(text.encode()).hexdigest()
-    return text.replace(_UNSIGNED, digest, 1).encode()
-
-
 def _is_signed(raw: bytes) -> bool:
+    """Whether the checksum in a text is that of the text without it."""
     found = _CHECKSUM.search(raw)
     if not found:
         return False
     without = raw[: found.start(1)] + _UNSIGNED.encode() + raw[found.end(1) :]
     return hashlib.sha256(without).hexdigest() == found[1].decode()
-
-
-def _problems(error: ValidationError) -> str:
-    """What is wrong, and where."""
-    found = error.errors(include_url=False, include_input=False)
-    return first_few(
-        (f"{'.'.join(map(str, one['loc']))}: {one['msg']}" for one in found), MOST_PROBLEMS
-    )
