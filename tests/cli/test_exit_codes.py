@@ -182,10 +182,8 @@ def test_a_reader_that_leaves_early_is_no_error(script: Path) -> None:
 
 
 def test_the_command_line_speaks_as_study_files_do(capsys: pytest.CaptureFixture[str]) -> None:
-    Console().warning("2 rows left out, as drop_invalid=True asks.")
-    Console().error(
-        "Mend these rows or leave them out (drop_invalid=True does so).", Code.BAD_INPUT
-    )
+    Console().warning("2 rows dropped, as drop_invalid=True asks.")
+    Console().error("Fix these rows, or drop them (drop_invalid=True).", Code.BAD_INPUT)
     said = capsys.readouterr().err
     assert said.count("drop_invalid = true") == 2
     assert "=True" not in said

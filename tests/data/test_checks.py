@@ -1,4 +1,4 @@
-"""Every problem of a table: that it is found, and that its message lets a modeller mend it."""
+"""Every problem of a table: that it is found, and that its message lets a modeller fix it."""
 
 import warnings
 from pathlib import Path
@@ -22,7 +22,7 @@ from data_support import (
 
 import ardchoice as ac
 from ardchoice.data.checks import sentinels
-from ardchoice.data.read_like import read_like
+from ardchoice.data.read import read_like
 from ardchoice.data.tally import count_numbers
 
 
@@ -37,20 +37,20 @@ def longer(**columns: object) -> pd.DataFrame:
 def test_chosen_but_unavailable() -> None:
     problem = the_error("chosen-unavailable", lambda: read_table(changed("RAIL_AV", [2, 5], 0)))
     says(problem, "'RAIL' is chosen but not available", "'RAIL_AV'", "2 rows (2, 5)")
-    says(problem, "Mend the choice or the availability", "drop_invalid=True")
+    says(problem, "Fix the choice or the availability", "drop_invalid=True")
     assert problem.rows == (2, 5)
 
 
 def test_unknown_choice() -> None:
     problem = the_error("unknown-choice", lambda: read_table(changed("CHOICE", [0, 6], 7)))
-    says(problem, "'CHOICE'", "holds '7'", "2 rows (0, 6)", "1 = BUS, 2 = CAR, 3 = RAIL")
+    says(problem, "'CHOICE'", "is '7'", "2 rows (0, 6)", "1 = BUS, 2 = CAR, 3 = RAIL")
     says(problem, "drop_invalid=True")
     assert problem.rows == (0, 6)
 
 
 def test_an_unknown_choice_written_as_text() -> None:
     table = changed("CHOICE", [1], "walk", wide_table().astype({"CHOICE": str}))
-    says(the_error("unknown-choice", lambda: read_table(table)), "holds 'walk'", "1 row (1)")
+    says(the_error("unknown-choice", lambda: read_table(table)), "is 'walk'", "1 row (1)")
 
 
 def test_missing_choice() -> None:
@@ -76,7 +76,15 @@ def test_a_single_alternative_is_a_warning() -> None:
 def test_an_alternative_that_nobody_chose() -> None:
     table = changed("CHOICE", [2, 5], 1)
     problem = the_warning("never-chosen", lambda: read_table(table))
-    says(problem, "alternative 'RAIL'", "never chosen", "'CHOICE'", "minus infinity", "leave the")
+    says(
+        problem,
+        "alternative 'RAIL'",
+        "never chosen",
+        "'CHOICE'",
+        "unidentified",
+        "diverges to minus infinity",
+        "remove the",
+    )
 
 
 def test_alternatives_that_nobody_chose_are_counted_in_one_warning() -> None:
@@ -89,12 +97,12 @@ def test_an_alternative_that_is_never_available() -> None:
     table = changed("CHOICE", [2, 5], 1).assign(RAIL_AV=0)
     table.loc[5, "CAR_AV"] = 1
     problem = the_warning("never-available", lambda: read_table(table))
-    says(problem, "Never available: alternative 'RAIL'", "Leave out")
+    says(problem, "Never available: alternative 'RAIL'", "Remove")
 
 
-def test_everybody_chose_the_same() -> None:
+def test_the_whole_sample_chose_the_same() -> None:
     problem = the_error("one-always-chosen", lambda: read_table(wide_table().assign(CHOICE=2)))
-    says(problem, "Everybody chose 'CAR'", "'CHOICE'", "codes")
+    says(problem, "The whole sample chose 'CAR'", "'CHOICE'", "codes")
 
 
 @pytest.mark.parametrize("value", [2, -1, 0.5, None, "perhaps"])
@@ -150,13 +158,27 @@ def test_an_attribute_level_beyond_those_listed() -> None:
 
 def test_a_constant_attribute() -> None:
     problem = the_warning("constant-attribute", lambda: read_table(wide_table().assign(CAR_TT=7.5)))
-    says(problem, "TT of CAR", "'CAR_TT'", "is 7.5 in every row", "constant", "Leave it out")
+    says(
+        problem,
+        "TT of CAR",
+        "'CAR_TT'",
+        "is 7.5 in every row",
+        "constant",
+        "collinear",
+        "Remove it",
+    )
 
 
 @pytest.mark.parametrize("code", [99999, -99, -1, 999])
 def test_a_suspicious_sentinel(code: int) -> None:
     problem = the_warning("sentinel", lambda: read_table(changed("CAR_TT", [2, 6], code)))
-    says(problem, "TT of CAR", "'CAR_TT'", f"the value {code} in 2 rows (2, 6)", "'missing'")
+    says(
+        problem,
+        "TT of CAR",
+        "'CAR_TT'",
+        f"the value {code} in 2 rows (2, 6)",
+        "a code for missing values",
+    )
     says(problem, f"missing_values = [{code}]")
 
 
@@ -188,7 +210,7 @@ def test_wildly_different_scales() -> None:
     table = wide_table()
     table["BUS_HE"], table["RAIL_HE"] = table["BUS_HE"] * 1e7, table["RAIL_HE"] * 1e7
     problem = the_warning("scales", lambda: read_table(table))
-    says(problem, "HE varies by about 2e+08", "TT by 1e+01", "change a unit")
+    says(problem, "deviations of HE (2e+08) and TT (1e+01)", "change a unit")
 
 
 # -- Covariates, weights and persons ---------------------------------------------------------
@@ -225,9 +247,9 @@ def test_constant_covariates() -> None:
     problem = the_warning(
         "constant-covariate", lambda: read_table(wide_table().assign(CITY="Bern"))
     )
-    says(problem, "CITY (column 'CITY')", "one level only", "Leave it out")
+    says(problem, "CITY (column 'CITY')", "one level only", "Remove it")
     problem = the_warning("constant-covariate", lambda: read_table(wide_table().assign(INCOME=2.5)))
-    says(problem, "INCOME (column 'INCOME')", "is 2.5 everywhere", "Leave it out")
+    says(problem, "INCOME (column 'INCOME')", "is 2.5 everywhere", "Remove it")
 
 
 def test_a_listed_level_without_rows() -> None:
@@ -315,7 +337,7 @@ def test_the_first_rows_are_listed_and_all_are_counted() -> None:
     assert problem.rows == tuple(range(7))
 
 
-def test_exactly_the_bad_rows_are_left_out_when_asked() -> None:
+def test_exactly_the_bad_rows_are_dropped_when_asked() -> None:
     table = longer()
     table.loc[3, "CHOICE"] = 9
     table.loc[[8, 17], "CAR_TT"] = np.nan
@@ -323,7 +345,7 @@ def test_exactly_the_bad_rows_are_left_out_when_asked() -> None:
     table.loc[30, "CITY"] = None
     bad = [3, 8, 17, 30]
     problem = the_warning("dropped", lambda: read_table(table, drop_invalid=True))
-    says(problem, "4 rows (3, 8, 17, 30) left out", "drop_invalid=True")
+    says(problem, "4 rows (3, 8, 17, 30) dropped", "drop_invalid=True")
     says(problem, "missing-attribute, missing-covariate, negative-weight, unknown-choice")
     assert problem.rows == tuple(bad)
     with pytest.warns(ac.ArdchoiceWarning) as caught:
@@ -343,7 +365,7 @@ def test_a_table_of_bad_rows_only_is_refused_all_the_same() -> None:
     says(the_error("missing-covariate", lambda: read_table(table, drop_invalid=True)), "8 rows")
 
 
-def test_what_no_row_can_mend_is_refused_all_the_same() -> None:
+def test_what_no_row_can_fix_is_refused_all_the_same() -> None:
     table = changed("CAR_TT", [1], None).assign(WEIGHT=0)
     the_error("zero-weights", lambda: read_table(table, drop_invalid=True))
 

@@ -241,7 +241,7 @@ def test_missing_ids(column: str, role: str) -> None:
     table = long_table()
     table.loc[[2, 7], column] = None
     problem = the_error("missing-id", lambda: read_rows(table))
-    says(problem, role, f"'{column}'", "2 rows (2, 7)", "Mend or remove")
+    says(problem, role, f"'{column}'", "2 rows (2, 7)", "Fix or remove")
 
 
 def test_both_missing_ids_are_reported_together() -> None:
@@ -299,7 +299,7 @@ def test_a_level_beyond_those_listed_is_named_by_situation() -> None:
     problem = the_error("unknown-level", lambda: read_rows(table, attributes=attribute))
     says(problem, "SEAT", "'SEAT'", "'torn'", "hard, soft", "1 situation (s6)", "merge")
     assert problem.rows == (6,)
-    with pytest.warns(ac.ArdchoiceWarning, match=r"1 situation \(s6\) left out"):
+    with pytest.warns(ac.ArdchoiceWarning, match=r"1 situation \(s6\) dropped"):
         data = read_rows(table, attributes=attribute, drop_invalid=True)
     assert data.situation.tolist() == [f"s{n}" for n in range(8) if n != 6]
 
@@ -320,11 +320,11 @@ def test_a_stray_word_is_named_by_situation() -> None:
     says(problem, "The weight", "'WEIGHT'", "'heavy'", "1 situation (s4)")
 
 
-def test_situations_with_errors_can_be_left_out() -> None:
+def test_situations_with_errors_can_be_dropped() -> None:
     table = edited("CHOSEN", 0, SITUATION="s2")
     table.loc[table["SITUATION"] == "s6", "INCOME"] = np.nan
     problem = the_warning("dropped", lambda: read_rows(table, drop_invalid=True))
-    says(problem, "2 situations (s2, s6) left out", "missing-covariate, nobody-chose")
+    says(problem, "2 situations (s2, s6) dropped", "missing-covariate, nobody-chose")
     with pytest.warns(ac.ArdchoiceWarning):
         data = read_rows(table, drop_invalid=True)
     kept = [0, 1, 3, 4, 5, 7]

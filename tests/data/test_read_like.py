@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
-from ardchoice.data.read_like import read_like
+from ardchoice.data.read import read_like
 
 MODES = Path(__file__).parents[1] / "reference" / "modechoice.csv"
 

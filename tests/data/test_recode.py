@@ -17,7 +17,7 @@ from data_support import (
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.data.recode import CODE_LEVELS, POOLED
+from ardchoice.data.recode import CODE_LEVELS, POOLED_LEVEL
 
 
 def with_column(values: list[object] | np.ndarray) -> pd.DataFrame:
@@ -90,7 +90,7 @@ def test_the_role_overrules_the_looks() -> None:
 # -- Levels ----------------------------------------------------------------------------------
 
 
-def test_the_last_level_is_the_reference_unless_told() -> None:
+def test_the_last_level_is_the_default_reference() -> None:
     assert read_x(list("abcb") * 2).covariates["X"].reference == 2
     assert read_x(list("abcb") * 2, ac.Categorical(reference="b")).covariates["X"].reference == 1
     codes = read_x([1, 2, 3, 1] * 2, ac.Categorical(reference=1.0)).covariates["X"]
@@ -137,19 +137,19 @@ def test_merging_what_is_not_there_or_twice_is_refused() -> None:
 def test_rare_levels_are_pooled_and_the_reference_stays() -> None:
     values: list[object] = ["a"] * 9 + ["b"] * 8 + ["c"] + ["d"] * 2
     data = read_x(values, ac.Categorical(pool_below=0.15))
-    assert data.covariates["X"].levels == (POOLED, "a", "b")
+    assert data.covariates["X"].levels == (POOLED_LEVEL, "a", "b")
     assert data.covariates["X"].reference == 2
-    assert levels_of(data, "X") == ["a"] * 9 + ["b"] * 8 + [POOLED] * 3
+    assert levels_of(data, "X") == ["a"] * 9 + ["b"] * 8 + [POOLED_LEVEL] * 3
     # A share just at the limit is not below it: two of twenty are a tenth.
     kept = read_x(values, ac.Categorical(pool_below=0.1)).covariates["X"]
-    assert kept.levels == (POOLED, "a", "b", "d")
+    assert kept.levels == (POOLED_LEVEL, "a", "b", "d")
 
 
 def test_pooling_joins_a_level_that_already_has_its_name() -> None:
-    values: list[object] = ["a"] * 9 + [POOLED] * 9 + ["c"] * 2
+    values: list[object] = ["a"] * 9 + [POOLED_LEVEL] * 9 + ["c"] * 2
     data = read_x(values, ac.Categorical(pool_below=0.2))
-    assert data.covariates["X"].levels == ("a", POOLED)
-    assert levels_of(data, "X") == ["a"] * 9 + [POOLED] * 11
+    assert data.covariates["X"].levels == ("a", POOLED_LEVEL)
+    assert levels_of(data, "X") == ["a"] * 9 + [POOLED_LEVEL] * 11
 
 
 def test_pooling_counts_merged_levels_together() -> None:
@@ -174,8 +174,8 @@ def test_missing_values_may_have_a_level() -> None:
 def test_the_level_of_missing_values_is_merged_and_pooled_like_any_other() -> None:
     values: list[object] = ["a"] * 9 + ["b"] * 9 + ["c", None]
     pooled = read_x(values, ac.Categorical(missing="unknown", pool_below=0.2))
-    assert pooled.covariates["X"].levels == (POOLED, "a", "b")
-    assert levels_of(pooled, "X") == ["a"] * 9 + ["b"] * 9 + [POOLED] * 2
+    assert pooled.covariates["X"].levels == (POOLED_LEVEL, "a", "b")
+    assert levels_of(pooled, "X") == ["a"] * 9 + ["b"] * 9 + [POOLED_LEVEL] * 2
     merge = {"rest": ["c", "unknown"]}
     merged = read_x(values, ac.Categorical(missing="unknown", merge=merge))
     assert merged.covariates["X"].levels == ("a", "b", "rest")
@@ -276,7 +276,7 @@ def test_pooled_and_merged_levels_are_repeated() -> None:
     role = ac.Categorical(pool_below=0.15, merge={"A": ["a"]}, reference="A")
     earlier = read_x(values, role)
     new = read_x(["c", "c", "c", "d", "a", "b", "c", "c"], role, like=earlier)
-    assert levels_of(new, "X") == [POOLED] * 4 + ["A", "b"] + [POOLED] * 2
+    assert levels_of(new, "X") == [POOLED_LEVEL] * 4 + ["A", "b"] + [POOLED_LEVEL] * 2
     assert new.covariates["X"].levels == earlier.covariates["X"].levels
     assert new.covariates["X"].reference == earlier.covariates["X"].reference
 
@@ -328,7 +328,7 @@ def test_pooled_levels_that_were_listed_but_absent_stay_allowed() -> None:
     role = ac.Categorical(levels=["a", "b", "c"], pool_below=0.1)
     with pytest.warns(ac.ArdchoiceWarning, match="no rows at level 'other'"):
         earlier = read_x(["a", "b"] * 4, role)
-    assert levels_of(read_x(["c", "a"] * 4, like=earlier), "X") == [POOLED, "a"] * 4
+    assert levels_of(read_x(["c", "a"] * 4, like=earlier), "X") == [POOLED_LEVEL, "a"] * 4
 
 
 def test_levels_of_an_attribute_are_repeated() -> None:
@@ -363,7 +363,7 @@ def test_new_data_are_still_checked() -> None:
 def test_levels_that_only_dropped_rows_had_are_forgotten() -> None:
     table = wide_table().assign(X=["a", "b", "a", "b", "z", "b", "a", "a"])
     table.loc[4, "CHOICE"] = 0
-    with pytest.warns(ac.ArdchoiceWarning, match=r"1 row \(4\) left out"):
+    with pytest.warns(ac.ArdchoiceWarning, match=r"1 row \(4\) dropped"):
         data = read_table(table, covariates=["X"], drop_invalid=True)
     assert data.covariates["X"].levels == ("a", "b")
     assert data.covariates["X"].reference == 1

@@ -7,7 +7,7 @@ import pytest
 from data_support import assert_same, long_table, read_rows, says, the_error, the_refusal
 
 import ardchoice as ac
-from ardchoice.data.read_like import read_like
+from ardchoice.data.read import read_like
 
 
 def of_persons() -> pd.DataFrame:

@@ -50,8 +50,8 @@ def test_slips_in_levels_and_alternatives_are_warned_of() -> None:
     says(problem, "brand has level 'Acmee' in 1 row; did you mean 'Acme'?")
     says(problem, "merge={'Acme': ['Acmee']}")
     role = ac.Categorical(merge={"Acme": ["Acmee"]})
-    mended = ac.read_long(table, **(how | {"attributes": {"x": "x", "brand": role}}))
-    assert mended.attributes["brand"].levels == ("Acme", "Best")
+    fixed = ac.read_long(table, **(how | {"attributes": {"x": "x", "brand": role}}))
+    assert fixed.attributes["brand"].levels == ("Acme", "Best")
     table.loc[0, ["brand", "alt"]] = ["Acme", "a"]
     problem = the_warning("near-miss", lambda: ac.read_long(table, **how))
     says(problem, "Alternative 'a' has 1 row; did you mean 'A'?")

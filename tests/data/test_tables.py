@@ -23,7 +23,7 @@ from data_support import (
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.data.tables import EXACT, SNIFF_BYTES, TextFormat, open_table, sniff
+from ardchoice.data.tables import LARGEST_EXACT_INTEGER, SNIFF_BYTES, TextFormat, open_table, sniff
 
 Write = Callable[[pd.DataFrame, Path], Path]
 
@@ -299,7 +299,7 @@ def test_availability_and_the_mark_of_the_choice_may_be_words(no: str, yes: str)
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 def test_neighbouring_ids_beyond_float_precision_stay_apart(kind: str, tmp_path: Path) -> None:
     table = wide_table()
-    table["ID"] = EXACT + table["ID"]
+    table["ID"] = LARGEST_EXACT_INTEGER + table["ID"]
     assert read_table(FILES[kind](table, tmp_path)).n_persons == 4
 
 
@@ -308,9 +308,9 @@ def test_long_ids_stay_apart_also_beside_missing_ones(
     make: Callable[[pd.DataFrame], object],
 ) -> None:
     table = wide_table()
-    table["ID"] = pd.array([EXACT + v for v in table["ID"]], dtype="Int64")
+    table["ID"] = pd.array([LARGEST_EXACT_INTEGER + v for v in table["ID"]], dtype="Int64")
     table.loc[0, "ID"] = pd.NA
-    with pytest.warns(ac.ArdchoiceWarning, match=r"1 row \(0\) left out"):
+    with pytest.warns(ac.ArdchoiceWarning, match=r"1 row \(0\) dropped"):
         data = read_table(make(table), drop_invalid=True)
     assert data.n_persons == 4
 

@@ -41,7 +41,7 @@ def test_an_alternative_outside_the_dict_of_availability_is_always_available() -
     np.testing.assert_array_equal(data.available[2], table["RAIL_AV"] == 1)
 
 
-def test_everything_is_available_unless_told() -> None:
+def test_everything_is_available_by_default() -> None:
     assert read_table(availability=None).available.all()
 
 
@@ -272,7 +272,7 @@ def test_one_name_for_an_attribute_and_a_covariate_is_refused() -> None:
         ({1: 1, "1": 2}, "same name: '1'"),
     ],
 )
-def test_alternatives_that_cannot_be_told_apart_are_refused(
+def test_alternatives_that_have_the_same_name_or_code_are_refused(
     alternatives: object, says_so: str
 ) -> None:
     says(the_refusal(lambda: read_table(alternatives=alternatives)), says_so)

@@ -341,7 +341,7 @@ def test_values_that_look_like_codes_for_missing_are_told_with_the_remedy(tmp_pa
     text = text.replace("# missing_values", "missing_values").replace(
         "drop_invalid = false", "drop_invalid = true"
     )
-    with pytest.warns(ac.ArdchoiceWarning, match="left out"):
+    with pytest.warns(ac.ArdchoiceWarning, match="dropped"):
         data = parse_settings(text).read_choices(path.parent)
     assert len(data) == 300 - 2 - 41
     settings = parse_settings(text)
@@ -368,7 +368,7 @@ def test_swissmetro_untouched(tmp_path):
     assert data.n_situations == 10_710
     assert 50 < space.n_columns < 500
     text = guess_settings(path)
-    assert "holds '0', the code of no alternative: 9 rows" in unwrapped(text)
+    assert "is '0', the code of no alternative: 9 rows" in unwrapped(text)
     assert "CHECK the codes" in text
     assert "SP: one value only" in text
 

@@ -2,17 +2,29 @@
 
 from ardchoice.data import datasets
 from ardchoice.data.batches import look_at, streams
-from ardchoice.data.checks import LEAVE_OUT, rows_text, sentinels
+from ardchoice.data.checks import sentinels
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate, must_be_choice_data, pick
-from ardchoice.data.datasets import NOISE, swissmetro, swissmetro_choices, swissmetro_specification
+from ardchoice.data.datasets import (
+    NOISE_PREFIX,
+    swissmetro,
+    swissmetro_choices,
+    swissmetro_specification,
+)
 from ardchoice.data.distinct import Counts, Values, values_of, weighted_quantiles
+from ardchoice.data.draft import FIX_OR_DROP, rows_text
 from ardchoice.data.draw import draw_choices
-from ardchoice.data.long import read_long, situation_ids
-from ardchoice.data.read_like import every_situation, left_out, read_like
+from ardchoice.data.long import situation_ids
+from ardchoice.data.read import (
+    dropped_situations,
+    every_situation,
+    read_like,
+    read_long,
+    read_wide,
+)
 from ardchoice.data.recode import (
     CODE_LEVELS,
-    FALSE,
-    TRUE,
+    FALSE_WORDS,
+    TRUE_WORDS,
     Categorical,
     Cut,
     Numeric,
@@ -22,18 +34,26 @@ from ardchoice.data.recode import (
     factorise,
     mostly_numbers,
 )
-from ardchoice.data.source import Layout, Source
-from ardchoice.data.tables import MISSING, Series, Table, TextFormat, label, must_exist, open_table
+from ardchoice.data.source import Layout, ReadingOptions, Source
+from ardchoice.data.stream import read_table
+from ardchoice.data.tables import (
+    MISSING_TEXTS,
+    Series,
+    Table,
+    TextFormat,
+    label,
+    must_exist,
+    open_table,
+)
 from ardchoice.data.tally import count_numbers
-from ardchoice.data.wide import read_wide
 
 __all__ = [
     "CODE_LEVELS",
-    "FALSE",
-    "LEAVE_OUT",
-    "MISSING",
-    "NOISE",
-    "TRUE",
+    "FALSE_WORDS",
+    "FIX_OR_DROP",
+    "MISSING_TEXTS",
+    "NOISE_PREFIX",
+    "TRUE_WORDS",
     "Attribute",
     "Categorical",
     "ChoiceData",
@@ -42,6 +62,7 @@ __all__ = [
     "Cut",
     "Layout",
     "Numeric",
+    "ReadingOptions",
     "Recoding",
     "Role",
     "Series",
@@ -53,10 +74,10 @@ __all__ = [
     "count_numbers",
     "datasets",
     "draw_choices",
+    "dropped_situations",
     "every_situation",
     "factorise",
     "label",
-    "left_out",
     "look_at",
     "mostly_numbers",
     "must_be_choice_data",
@@ -65,6 +86,7 @@ __all__ = [
     "pick",
     "read_like",
     "read_long",
+    "read_table",
     "read_wide",
     "rows_text",
     "sentinels",

@@ -1,318 +1,258 @@
-"""From a draft to `ChoiceData`: check, leave out or refuse, and say what was found."""
+"""From a table to `ChoiceData`: place its cells, recode them, check them, drop or refuse rows."""
 
 from __future__ import annotations
 
-import warnings
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data.checks import LEAVE_OUT, Draft, Place, check, refuse_one_person, rows_text
+from ardchoice._types import AnyArray, Codes, Ints
+from ardchoice.data.checks import check, refuse_one_person
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
-from ardchoice.data.recode import Categorical, Coded, Cut, Numeric, Role, default_role, recode
-from ardchoice.data.source import Source
-from ardchoice.data.tables import Series, Table, label
-from ardchoice.errors import (
-    ArdchoiceError,
-    ArdchoiceWarning,
-    DataError,
-    Problem,
-    did_you_mean,
-    first_few,
+from ardchoice.data.draft import FIX_OR_DROP, Draft, RowCount, SituationIndex, with_variables
+from ardchoice.data.layout import PlacedRows, RawVariable
+from ardchoice.data.long import LongRows
+from ardchoice.data.recode import Coded, Counted, Numeric, Recoding, pooled, recode
+from ardchoice.data.roles import (
+    explicit_roles,
+    must_have,
+    refuse_clashes,
 )
+from ardchoice.data.source import Layout, ReadingOptions, Source, shared_options
+from ardchoice.data.tables import Series, Table, label
+from ardchoice.data.tally import Tally, count
+from ardchoice.data.wide import WideRows
+from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
-Covariates = Sequence[str] | Mapping[str, str | Role]
+LAYOUTS: Mapping[Layout, type[PlacedRows]] = {"wide": WideRows, "long": LongRows}
+"""Layout of a table -> how its rows are placed."""
 
 
-def finish(draft: Draft, source: Source) -> ChoiceData:
-    """Check a draft; raise every error together, or leave the rows out when told to."""
-    problems = check(draft)
-    errors = [p for p in problems if p.severity == "error"]
-    if errors and source.drop_invalid and all(p.rows for p in errors):
-        bad = np.unique(np.concatenate([np.array(p.rows, dtype=np.intp) for p in errors]))
-        if len(bad) < draft.available.shape[1]:
-            draft = _leave_out(draft, bad, sorted({p.code for p in errors}))
-            problems = check(draft)
-    if any(p.severity == "error" for p in problems):
-        raise DataError(problems)
-    person = None if draft.person is None else pd.factorize(draft.person)[0].astype(np.intp)
-    if person is not None:
-        refuse_one_person(draft, int(person.max(initial=0)) + 1, len(person))
-    for problem in problems:
-        # Points at the caller of read_wide or read_long.
-        warnings.warn(problem.message, ArdchoiceWarning, stacklevel=3)
-    return ChoiceData(
-        alternatives=draft.alternatives,
-        available=draft.available,
-        choice=draft.choice,
-        attributes=draft.attributes,
-        covariates=draft.covariates,
-        person=person,
-        weight=draft.weight,
-        situation=draft.situation,
-        warnings=tuple(problems),
+def refuse_single_alternative(names: Collection[str], options: ReadingOptions) -> None:
+    """Raise where the column of alternatives names one only."""
+    if len(names) < 2:
+        raise ArdchoiceError(
+            f"Column {options.alternative!r} names one alternative only; a choice needs two."
+        )
+
+
+def assemble(
+    table: Table,
+    options: ReadingOptions,
+    like: ChoiceData | None,
+    *,
+    learning: bool,
+    start: int | Ints = 0,
+) -> Draft:
+    """Assemble the choices of a table, or of a part of one.
+
+    Parameters
+    ----------
+    table, options
+    like
+        Data whose alternatives, kinds of variables and levels are used again; where it has none,
+        they are learned from the table.
+    learning
+        Whether a model is to be estimated from the choices, rather than to predict them.
+    start
+        The number of the first row, or of every row.
+    """
+    if not len(table):
+        raise ArdchoiceError(f"{table.name} has no rows.")
+    named = options.named_attributes(), options.named_covariates()
+    refuse_clashes(*named)
+    rows = LAYOUTS[options.layout](options, table, like, start, checking=True)
+    refuse_single_alternative(rows.codes, options)
+    columns: dict[str, Mapping[str, str]] = {}
+    attributes, covariates = {}, {}
+    for variable in rows.variables():
+        name = variable.name
+        if variable.kind == "attribute" and not variable.present:
+            where = f"{name} (column {variable.series[0].name!r})"
+            missing = Problem("error", "missing-attribute", f"{where} is missing everywhere.")
+            rows.found.append(missing)
+            continue
+        columns[name] = {a: variable.columns[a] for a in variable.present or ("",)}
+        coded = _coded(variable, like, rows.found)
+        coding = coded.levels, coded.reference, coded.recoding
+        if variable.kind == "attribute":
+            positions = tuple(rows.names.index(a) for a in variable.present)
+            fill = np.nan if coded.levels is None else -1
+            values = rows.grid(positions, coded.values, fill)
+            attributes[name] = Attribute(name, positions, values, *coding)
+        else:
+            covariates[name] = Covariate(name, coded.values, *coding)
+    ids, weight = _person_ids(rows), _weights(rows)
+    source = Source(
+        path=table.path,
+        text=table.text,
+        alternatives=rows.codes,
+        attributes={name: columns[name] for name in attributes},
+        covariates={name: columns[name][""] for name in covariates},
+        availability=rows.availability,
+        roles=explicit_roles({**named[0], **named[1]}),
+        **shared_options(options),
+    )
+    data = ChoiceData(
+        alternatives=rows.names,
+        available=rows.available,
+        choice=rows.choice(),
+        attributes=attributes,
+        covariates=covariates,
+        person=None if ids is None else pd.factorize(ids)[0].astype(np.intp),
+        weight=weight,
+        situation=rows.index.ids,
         source=source,
     )
+    return Draft(data, source, learning, tuple(rows.found), ids)
 
 
-def _leave_out(draft: Draft, bad: npt.NDArray[np.intp], codes: list[str]) -> Draft:
-    rows = np.setdiff1d(np.arange(draft.available.shape[1]), bad)
-    note = Problem(
-        "warning",
-        "dropped",
-        f"{rows_text(bad, draft.situation, draft.unit)} left out, as drop_invalid=True asks: "
-        f"{', '.join(codes)}.",
-        tuple(bad.tolist()),
-    )
-    others = [p for p in draft.found if p.severity == "warning"]
-    left = without_rows(draft, rows)
-    if draft.learning:
-        left = replace(
-            left,
-            attributes={n: _without_empty_levels(a) for n, a in left.attributes.items()},
-            covariates={n: _without_empty_levels(c) for n, c in left.covariates.items()},
-        )
-    return replace(left, found=(note, *others))
-
-
-def without_rows(draft: Draft, rows: npt.NDArray[np.intp]) -> Draft:
-    """Some rows of a draft, with its levels as they are and nothing found."""
-    return replace(
-        draft,
-        available=draft.available[:, rows],
-        choice=None if draft.choice is None else draft.choice[rows],
-        attributes={n: replace(a, values=a.values[:, rows]) for n, a in draft.attributes.items()},
-        covariates={n: replace(c, values=c.values[rows]) for n, c in draft.covariates.items()},
-        person=None if draft.person is None else draft.person[rows],
-        weight=None if draft.weight is None else draft.weight[rows],
-        situation=draft.situation[rows],
-        found=(),
-        person_ids=None if draft.person_ids is None else draft.person_ids[rows],
-    )
-
-
-Variable = TypeVar("Variable", Attribute, Covariate)
-
-
-def _without_empty_levels(variable: Variable) -> Variable:
-    """Forget the levels that only the rows left out had, unless the user asked for them."""
-    if variable.levels is None:
-        return variable
-    kept, lookup = used_levels(variable, np.unique(variable.values[variable.values >= 0]))
-    return kept if kept is variable else replace(kept, values=lookup[variable.values])
-
-
-def used_levels(
-    variable: Variable, used: npt.NDArray[np.integer[Any]]
-) -> tuple[Variable, npt.NDArray[np.int32]]:
-    """The same with the levels that are used, and their new numbers (-1 for none, and for -1)."""
-    recoding, levels = variable.recoding, variable.levels or ()
-    if recoding is None or recoding.closed or recoding.edges or len(used) == len(levels):
-        return variable, np.arange(len(levels), dtype=np.int32)
-    kept = tuple(levels[i] for i in used)
-    lookup = np.full(len(levels) + 1, -1, dtype=np.int32)
-    lookup[used] = np.arange(len(used))
-    reference = int(lookup[variable.reference])
-    reference = len(kept) - 1 if reference < 0 else reference
-    missing = recoding.missing if recoding.missing in kept else None
-    recoding = replace(recoding, levels=kept, reference=reference, missing=missing)
-    return replace(variable, levels=kept, reference=reference, recoding=recoding), lookup
-
-
-def alternative_codes(alternatives: Mapping[str, object] | Sequence[object]) -> dict[str, str]:
-    """Name -> label of its code in the table."""
-    if isinstance(alternatives, str) or not isinstance(alternatives, Iterable):
-        raise ArdchoiceError("alternatives is a dict name -> code, or a list of names.")
-    if isinstance(alternatives, Mapping):
-        if not any(isinstance(n, str) for n in alternatives) and all(
-            isinstance(c, str) for c in alternatives.values()
-        ):
-            raise ArdchoiceError(
-                "alternatives maps a name to its code, such as {'bus': 1, 'car': 2}; this looks "
-                "like code to name."
-            )
-        pairs = [(label(name), label(code)) for name, code in alternatives.items()]
+def _coded(variable: RawVariable, like: ChoiceData | None, found: list[Problem]) -> Coded:
+    """The values of a variable as numbers or codes of levels, all its columns together."""
+    known = variable.known_recoding(like)
+    every = [Counted(series) for series in variable.series]
+    if known is None:
+        known = variable.learn_recoding(every)
+    if isinstance(known, Recoding):
+        # Levels are shared by all alternatives, so that a code means the same everywhere.
+        coded = known.apply(pooled(every).series)
+        ends = np.cumsum([len(series.values) for series in variable.series])[:-1]
+        each = [replace(coded, refused=refused) for refused in np.split(coded.refused, ends)]
     else:
-        pairs = [(label(code), label(code)) for code in alternatives]
-    if len(pairs) < 2:
-        raise ArdchoiceError("A choice needs at least two alternatives.")
-    for what, side in (("name", 0), ("code", 1)):
-        counts = Counter(pair[side] for pair in pairs)
-        twice = [repr(text) for text, count in counts.items() if count > 1]
-        if twice:
-            raise ArdchoiceError(f"Two alternatives have the same {what}: {first_few(twice)}.")
-    return dict(pairs)
+        each = [recode(series, known) for series in variable.series]
+        values = [one.values for one in each]
+        coded = replace(each[0], values=values[0] if len(values) == 1 else np.concatenate(values))
+    parts = zip(variable.labels, variable.series, each, variable.index, strict=True)
+    for part in parts:
+        found += _refusals(*part)
+    return coded
 
 
-def covariate_roles(covariates: Covariates | None) -> dict[str, str | Role | None]:
-    """``["GA", "AGE"]`` or ``{"age": "AGE", "income": Cut("INC", [30])}`` as name -> role."""
-    if covariates is None:
-        return {}
-    if isinstance(covariates, str):
-        raise ArdchoiceError(
-            f"covariates is a list of columns or a dict, not the text {covariates!r}; "
-            f"write [{covariates!r}]."
-        )
-    if isinstance(covariates, Mapping):
-        return dict(covariates)
-    return dict.fromkeys(covariates)
-
-
-def as_role(value: object, name: str) -> Role | None:
-    """A role object, or None where only a column was named (its kind is then guessed)."""
-    if isinstance(value, Numeric | Categorical | Cut):
-        return value
-    if value is None or isinstance(value, str | Mapping):
-        return None
-    raise ArdchoiceError(
-        f"{name}: expected a column name, Numeric(...), Categorical(...) or Cut(...), "
-        f"got {type(value).__name__}."
-    )
-
-
-def explicit_roles(values: Mapping[str, object]) -> dict[str, Role]:
-    """Name -> role, for those whose role was said."""
-    roles = {name: as_role(value, name) for name, value in values.items()}
-    return {name: role for name, role in roles.items() if role is not None}
-
-
-def column_of(value: object, name: str) -> object:
-    """Where a role's values are: its column, pattern or dict; its own name unless told."""
-    if isinstance(value, Numeric | Categorical | Cut):
-        return value.column if value.column is not None else name
-    return name if value is None else value
-
-
-def read_covariate(
-    name: str,
-    series: Series,
-    role: Role | None,
-    like: ChoiceData | None,
-    place: Place,
-    found: list[Problem],
-) -> Covariate:
-    """Recode one covariate, as `like` did when given."""
-    earlier = like.covariates.get(name) if like is not None else None
-    coded: Coded
-    if earlier is not None and earlier.recoding is not None:
-        coded = earlier.recoding.apply(series)
-    elif earlier is not None:
-        coded = recode(series, Numeric())
-    else:
-        coded = recode(series, role or default_role(series))
-    found += refusals(name, series, coded, place)
-    return Covariate(name, coded.values, coded.levels, coded.reference, coded.recoding)
-
-
-def refusals(what: str, series: Series, coded: Coded, place: Place) -> list[Problem]:
+def _refusals(what: str, series: Series, coded: Coded, index: SituationIndex) -> list[Problem]:
     """The problem of values that are no numbers, or outside the levels that a role lists."""
     if not coded.refused.any():
         return []
     values = first_few(repr(label(v)) for v in pd.unique(series.values[coded.refused]))
     if coded.levels is None or (coded.recoding and coded.recoding.edges):
-        code, said = "not-a-number", f"should hold numbers but has {values}"
-        do = f"{LEAVE_OUT} Or take the column as Categorical()."
+        code, problem = "not-a-number", f"should hold numbers but has {values}"
+        fix = f"{FIX_OR_DROP} Or read the column as Categorical()."
     else:
         levels = first_few(coded.levels, 20)
-        code, said = "unknown-level", f"has levels beyond those listed ({levels}), {values}"
-        do = f"{LEAVE_OUT} Or list these levels too, or merge them."
-    return [place.error(code, coded.refused, f"{what} (column {series.name!r}) {said}", do)]
+        code, problem = "unknown-level", f"has levels beyond those listed ({levels}), {values}"
+        fix = f"{FIX_OR_DROP} Or list these levels too, or merge them."
+    return index.errors(code, coded.refused, f"{what} (column {series.name!r}) {problem}", fix)
 
 
-def person_codes(series: Series) -> npt.NDArray[np.intp]:
-    """Persons numbered in the order of their first row, -1 where the id is missing."""
-    return np.asarray(pd.factorize(series.values)[0], dtype=np.intp)
+def _person_ids(rows: PlacedRows) -> AnyArray | None:
+    column = rows.options.person
+    if column is None:
+        return None
+    return rows.per_situation(must_have(rows.table, column, "person"), "The person id").values
 
 
-def read_numbers(
-    what: str, series: Series, place: Place, found: list[Problem]
-) -> npt.NDArray[np.float64]:
-    """A column as float64; shape (rows,)."""
+def _weights(rows: PlacedRows) -> AnyArray | None:
+    column = rows.options.weight
+    if column is None:
+        return None
+    series = rows.per_situation(must_have(rows.table, column, "weight"), "The weight")
     coded = recode(series, Numeric())
-    found += refusals(what, series, coded, place)
+    rows.found += _refusals("The weight", series, coded, rows.index)
     return coded.values
 
 
-@dataclass(frozen=True, eq=False)
-class People:
-    """What a table says of those who choose: covariates, ids, weights, and whence each came."""
-
-    covariates: dict[str, Covariate]
-    person: npt.NDArray[np.intp] | None
-    weight: npt.NDArray[np.float64] | None
-    columns: dict[str, str]
-    ids: npt.NDArray[Any] | None = None
-    """Of the persons, as they stand in the table."""
-
-
-def read_people(
-    source: Table,
-    roles: Mapping[str, str | Role | None],
-    person: str | None,
-    weight: str | None,
-    once: Callable[[Series, str], Series],
-    place: Place,
-    like: ChoiceData | None,
-    found: list[Problem],
-) -> People:
-    """Covariates, person ids and weights; `once` makes one value per situation of a column."""
-    covariates: dict[str, Covariate] = {}
-    columns: dict[str, str] = {}
-    for name, role in roles.items():
-        kind = as_role(role, name)
-        series = must_have(source, str(column_of(role, name)), f"covariate {name}")
-        columns[name] = series.name
-        one = once(series, f"Covariate {name}")
-        covariates[name] = read_covariate(name, one, kind, like, place, found)
-    persons = weights = ids = None
+def finish(draft: Draft) -> ChoiceData:
+    """Check a draft; raise every error together, or drop the rows that have some if allowed."""
+    problems = check(draft)
+    errors = [p for p in problems if p.severity == "error"]
+    if errors and draft.source.drop_invalid and all(p.rows for p in errors):
+        bad = invalid_rows(errors)
+        if len(bad) < len(draft):
+            draft = _without_rows(draft, bad, {p.code for p in errors})
+            problems = check(draft)
+    if any(p.severity == "error" for p in problems):
+        raise DataError(problems)
+    person = draft.data.person
     if person is not None:
-        series = once(must_have(source, person, "person"), "The person id")
-        persons, ids = person_codes(series), series.values
-    if weight is not None:
-        series = once(must_have(source, weight, "weight"), "The weight")
-        weights = read_numbers("The weight", series, place, found)
-    return People(covariates, persons, weights, columns, ids)
+        person = pd.factorize(person)[0].astype(np.intp)
+        refuse_one_person(draft, int(person.max(initial=0)) + 1, len(person))
+    return replace(draft.data, person=person, warnings=tuple(problems))
 
 
-def said_missing(values: Sequence[object]) -> tuple[str, ...]:
-    """Labels of the values that stand for missing ones."""
-    if isinstance(values, str) or not isinstance(values, Sequence):
-        raise ArdchoiceError(
-            f"missing_values is a list of values, such as [99999, -99], not {values!r}."
+def invalid_rows(errors: Sequence[Problem]) -> Ints:
+    """Positions of the situations that have some of these errors."""
+    return np.unique(np.concatenate([np.array(p.rows, dtype=np.intp) for p in errors]))
+
+
+def _without_rows(draft: Draft, bad: Ints, codes: set[str]) -> Draft:
+    rows = RowCount.of(bad, draft.data.situation)
+    note = dropped_rows(rows, draft.source, codes, bad)
+    left = draft.take(np.setdiff1d(np.arange(len(draft)), bad))
+    if draft.learning:
+        used = without_unused_levels(left.data, count(left))
+        left = replace(left, data=used.with_codes())
+    return replace(left, found=(note, *(p for p in draft.found if p.severity == "warning")))
+
+
+def dropped_rows(rows: RowCount, source: Source, codes: set[str], positions: Ints) -> Problem:
+    """The warning that rows with errors were dropped."""
+    dropped = rows.text(source.situation_unit)
+    text = f"{dropped} dropped, as drop_invalid=True asks: {', '.join(sorted(codes))}."
+    return Problem("warning", "dropped", text, tuple(positions.tolist()))
+
+
+# -- Levels that no row has ------------------------------------------------------------------------
+
+
+@dataclass(frozen=True, eq=False)
+class UsedLevels:
+    """Data whose variables have only levels that occur.
+
+    Attributes
+    ----------
+    data
+        With the codes that its values had before.
+    counted
+        With the counts of these levels.
+    lookups
+        Attribute or covariate -> new code of every old one, -1 for none and for -1.
+    """
+
+    data: ChoiceData
+    counted: Tally
+    lookups: Mapping[str, Codes]
+
+    def with_codes(self) -> ChoiceData:
+        """The data with the new codes."""
+        return with_variables(
+            self.data,
+            lambda v: (
+                replace(v, values=self.lookups[v.name][v.values]) if v.name in self.lookups else v
+            ),
         )
-    return tuple(label(v) for v in values)
 
 
-def with_codes(source: Table, codes: Sequence[str], roles: Mapping[str, Any]) -> Table:
-    """A table whose columns have nothing where a code says so, but for ids, choices and weights."""
-    if not codes:
-        return source
-    each = [(c,) if isinstance(c, str) else tuple(c) for c in roles.values()]
-    return replace(source, codes=frozenset(codes), plain=frozenset(c for one in each for c in one))
+def without_unused_levels(data: ChoiceData, counted: Tally) -> UsedLevels:
+    """Forget the levels that only dropped rows had, but not those that the user asked for."""
+    lookups: dict[str, Codes] = {}
+    levels = dict(counted.levels)
 
+    def used(variable: Any) -> Any:
+        recoding, old, name = variable.recoding, variable.levels or (), variable.name
+        here = np.flatnonzero(levels.get(name, ()))
+        if recoding is None or recoding.closed or recoding.edges or len(here) == len(old):
+            return variable
+        lookup = np.full(len(old) + 1, -1, dtype=np.int32)
+        lookup[here] = np.arange(len(here))
+        lookups[name], levels[name] = lookup, levels[name][here]
+        kept = tuple(old[i] for i in here)
+        reference = int(lookup[variable.reference])
+        reference = len(kept) - 1 if reference < 0 else reference
+        missing = recoding.missing if recoding.missing in kept else None
+        recoding = replace(recoding, levels=kept, reference=reference, missing=missing)
+        return replace(variable, levels=kept, reference=reference, recoding=recoding)
 
-def must_have(table: Table, column: str, role: str) -> Series:
-    """A column that a role names, or an error that says for which role it was wanted."""
-    if not isinstance(column, str):
-        raise ArdchoiceError(f"The column named as {role} must be text, not {column!r}.")
-    if column not in table:
-        raise ArdchoiceError(
-            f"Column {column!r}, named as {role}, is not in {table.name}. "
-            f"{did_you_mean(column, table.columns)}"
-        )
-    return table.column(column)
-
-
-def refuse_clashes(attributes: Any, covariates: Any) -> None:
-    """An attribute and a covariate of one name could not be told apart in a term."""
-    both = sorted(set(attributes) & set(covariates))
-    if both:
-        raise ArdchoiceError(
-            f"{', '.join(both)} is both an attribute and a covariate; give one another name "
-            "(covariates may be a dict, new name -> column)."
-        )
+    data = with_variables(data, used)
+    return UsedLevels(data, replace(counted, levels=levels), lookups)

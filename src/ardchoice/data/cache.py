@@ -1,4 +1,4 @@
-"""Where compact columns are kept for the next time, by whom they are made, and when they hold."""
+"""The cache of compact columns: where it lies, when it is valid, and how it is filled."""
 
 from __future__ import annotations
 
@@ -12,32 +12,74 @@ from typing import Any
 
 from ardchoice.data.batches import Files
 from ardchoice.data.choices import ChoiceData
-from ardchoice.data.compact import SCHEMA, DamagedError, clear_when_full, open_compact
-from ardchoice.data.compact import read_manifest as manifest_of
+from ardchoice.data.compact import (
+    SCHEMA,
+    DamagedError,
+    clear_when_full,
+    open_compact,
+    read_manifest,
+)
 from ardchoice.errors import ArdchoiceError
 from ardchoice.files import checksum, file_lock
 
-MAX_WAIT_SECONDS = 24 * 3600.0
-"""For another run that makes the same columns."""
-BESIDE = ".ardchoice"
-"""The folder beside a table where its compact columns are kept."""
+LONGEST_WAIT_SECONDS = 24 * 3600.0
+"""For another process that fills the same folder."""
+FOLDER_NAME = ".ardchoice"
+"""Of the folder next to a table where its compact columns are cached."""
+
+FileStates = list[dict[str, Any]]
+"""Name, size, time and, where computed, checksum of every file of a table."""
 
 
 def cache_folder(files: Files, settings: str) -> Path:
-    """The folder of a table read with some settings: ARDCHOICE_CACHE, beside it, or at home."""
+    """The folder of a table read with some settings.
+
+    In ARDCHOICE_CACHE, else next to the table, else in the user's home.
+    """
     key = sha256(f"{SCHEMA}\n{files.path}\n{settings}".encode()).hexdigest()[:16]
     name = f"{files.path.name}-{key}"
-    said = os.environ.get("ARDCHOICE_CACHE")
-    if said:
-        return Path(said).absolute() / name
-    beside = files.path.parent / BESIDE
-    if os.access(beside if beside.is_dir() else files.path.parent, os.W_OK):
-        return beside / name
+    given = os.environ.get("ARDCHOICE_CACHE")
+    if given:
+        return Path(given).absolute() / name
+    near = files.path.parent / FOLDER_NAME
+    if os.access(near if near.is_dir() else files.path.parent, os.W_OK):
+        return near / name
     return Path.home() / ".cache" / "ardchoice" / name
 
 
-def state_of(files: Files) -> list[dict[str, Any]]:
-    """Name, size and time of every file."""
+def cached(folder: Path, files: Files, fill: Callable[[Path, FileStates], None]) -> ChoiceData:
+    """The columns of a folder where they are those of the files, after filling it otherwise.
+
+    Parameters
+    ----------
+    folder
+    files
+        The table.
+    fill
+        Writes the columns to an empty folder, and with them the states of the files.
+    """
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise ArdchoiceError(
+            f"Cannot write to '{folder.parent}': {error.strerror or error}. Set ARDCHOICE_CACHE to "
+            "a folder for compact columns."
+        ) from None
+    busy = (
+        f"Another process has been writing '{folder}' for a day. End it, or set ARDCHOICE_CACHE to "
+        "another folder."
+    )
+    with file_lock(folder.with_name(f"{folder.name}.lock"), busy, LONGEST_WAIT_SECONDS):
+        states = _states(files)
+        if folder.is_dir() and _is_valid(folder, files, states):
+            # Damaged columns are written again: the table is there, nothing is lost.
+            with suppress(DamagedError):
+                return open_compact(folder)
+        _fill(folder, files, states, fill)
+        return open_compact(folder, verify=False)
+
+
+def _states(files: Files) -> FileStates:
     out = []
     for part in files.parts:
         try:
@@ -48,77 +90,40 @@ def state_of(files: Files) -> list[dict[str, Any]]:
     return out
 
 
-def with_checksums(files: Files, state: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The same with a checksum of every file."""
-    return [
-        {**about, "checksum": checksum(part)}
-        for part, about in zip(files.parts, state, strict=True)
-    ]
+def _with_checksums(files: Files, states: FileStates) -> FileStates:
+    pairs = zip(files.parts, states, strict=True)
+    return [{**state, "checksum": checksum(part)} for part, state in pairs]
 
 
-def kept(
-    folder: Path, files: Files, make: Callable[[Path, list[dict[str, Any]]], None]
-) -> ChoiceData:
-    """The columns of a folder if they are those of the files, or else made anew.
+def _is_valid(folder: Path, files: Files, states: FileStates) -> bool:
+    """Whether the files are as they were: by size and time, or else by size and content."""
 
-    Parameters
-    ----------
-    folder
-    files
-        The table.
-    make
-        Fills an empty folder; told the state of the files, to write it down.
-    """
+    def of(some: FileStates, *keys: str) -> list[list[Any]]:
+        return [[state[key] for key in keys] for state in some]
+
     try:
-        folder.parent.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise ArdchoiceError(
-            f"Cannot write to '{folder.parent}': {error.strerror or error}. Set ARDCHOICE_CACHE to "
-            "a folder for compact columns."
-        ) from None
-    busy = (
-        f"Another run has been making '{folder}' for a day. End it, or set ARDCHOICE_CACHE to "
-        "another folder."
-    )
-    with file_lock(folder.with_name(f"{folder.name}.lock"), busy, MAX_WAIT_SECONDS):
-        state = state_of(files)
-        if folder.is_dir() and _holds(folder, files, state):
-            # What is damaged is made anew; a source is at hand, so that nothing is lost.
-            with suppress(DamagedError):
-                return open_compact(folder)
-        _make(folder, files, state, make)
-        return open_compact(folder, verify=False)
-
-
-def _holds(folder: Path, files: Files, state: list[dict[str, Any]]) -> bool:
-    """Whether the files are as they were: by size and time, or, touched since, by content."""
-    try:
-        known = manifest_of(folder)["about"].get("files", [])
+        known = read_manifest(folder)["about"].get("files", [])
     except (DamagedError, AttributeError, KeyError):
         return False
-    if [(k["name"], k["size"]) for k in known] != [(s["name"], s["size"]) for s in state]:
+    if of(known, "name", "size") != of(states, "name", "size"):
         return False
-    if [k["time"] for k in known] == [s["time"] for s in state]:
+    if of(known, "time") == of(states, "time"):
         return True
-    now = with_checksums(files, state)
-    return [k["checksum"] for k in known] == [n["checksum"] for n in now]
+    return of(known, "checksum") == of(_with_checksums(files, states), "checksum")
 
 
-def _make(
-    folder: Path,
-    files: Files,
-    state: list[dict[str, Any]],
-    make: Callable[[Path, list[dict[str, Any]]], None],
+def _fill(
+    folder: Path, files: Files, states: FileStates, fill: Callable[[Path, FileStates], None]
 ) -> None:
-    """Whole or not at all: in a folder beside, which then takes the place."""
+    """Fill a temporary folder, which takes the place of the other once it is complete."""
     new = folder.with_name(f"{folder.name}.{os.getpid()}.new")
-    for left in folder.parent.glob(f"{folder.name}.*.new"):  # of runs that were killed
-        shutil.rmtree(left, ignore_errors=True)
+    for unfinished in folder.parent.glob(f"{folder.name}.*.new"):  # by processes that were killed
+        shutil.rmtree(unfinished, ignore_errors=True)
     try:
         with clear_when_full(new):
             new.mkdir()
-            make(new, with_checksums(files, state))
-            if state_of(files) != state:
+            fill(new, _with_checksums(files, states))
+            if _states(files) != states:
                 raise ArdchoiceError(
                     f"{files.name} changed while it was being read. Read it again once it is "
                     "complete."

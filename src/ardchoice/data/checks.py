@@ -1,41 +1,40 @@
-"""The checks at the door: every problem of a table found, counted and explained together."""
+"""Checks of assembled choices: every problem of a table found, counted and explained together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Iterator
 from functools import reduce
 from operator import add
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from ardchoice._types import AnyArray, Bools
 from ardchoice.data.choices import Attribute, Covariate
+from ardchoice.data.draft import FIX_OR_DROP, Draft
 from ardchoice.data.recode import CODE_LEVELS
 from ardchoice.data.similar_names import near_misses
 from ardchoice.data.tally import (
-    LARGEST,
-    MOST_CODES,
-    NOBODY,
-    SENTINELS,
-    Numbers,
+    LARGEST_FINITE,
+    MOST_CODE_VALUES,
+    SENTINEL_VALUES,
+    NumberSummary,
     Tally,
-    count_numbers,
-    some,
+    VariableColumn,
+    count,
+    variable_columns,
 )
-from ardchoice.errors import FIRST_ROWS, DataError, Problem, first_few
+from ardchoice.errors import DataError, Problem, first_few
 
-SENTINEL_GAP = 3.0
-"""A sentinel lies at least this many times further out than the next value."""
-SCALE_RATIO = 1e6
-"""Attributes whose spreads differ by more than this invite rounding trouble and odd units."""
-
-BEYOND = f" (as is all beyond {LARGEST:g})"
-
-AVAILABILITY = ""
-"""Stands for the name of an attribute where `Draft.columns` tells the columns of availability."""
-LEAVE_OUT = "Mend these rows or leave them out (drop_invalid=True does so)."
+SENTINEL_RATIO = 3.0
+"""A sentinel value is at least this many times larger than the next value."""
+LARGEST_SD_RATIO = 1e6
+"""Attributes whose standard deviations differ by more than this factor invite rounding errors."""
+MISSING_OR_INFINITE = f"is missing or infinite (as is all beyond {LARGEST_FINITE:g})"
+MISSING_LEVEL = f"{FIX_OR_DROP} Or make missing values a level: Categorical(missing='unknown')."
+MISSING_WHERE_UNAVAILABLE = (
+    f"{FIX_OR_DROP} Missing values are allowed where the alternative is unavailable: pass "
+    "availability=."
+)
 LEARNING_ONLY = frozenset(
     {
         "codes-or-numbers",
@@ -50,56 +49,7 @@ LEARNING_ONLY = frozenset(
         "single-alternative",
     }
 )
-"""Problems for a model that is to learn from the data, not for one that is to predict them."""
-
-
-@dataclass(frozen=True, eq=False)
-class Draft:
-    """Choices put together from a table but not checked yet.
-
-    `unit` is what a position means to the user ("row" or "situation"), `situation` its own name in
-    the table, `columns` where (attribute, alternative) came from, `found` what the reader saw.
-    """
-
-    alternatives: tuple[str, ...]
-    available: npt.NDArray[np.bool_]
-    choice: npt.NDArray[np.intp] | None
-    attributes: Mapping[str, Attribute]
-    covariates: Mapping[str, Covariate]
-    person: npt.NDArray[np.intp] | None
-    weight: npt.NDArray[np.float64] | None
-    situation: npt.NDArray[Any]
-    unit: str
-    columns: Mapping[tuple[str, str], str]
-    roles: Mapping[str, str]
-    guessed: frozenset[str] = frozenset()
-    """Covariates whose kind was guessed."""
-    learning: bool = True
-    """Whether a model is to learn from them, rather than repeat what it learned elsewhere."""
-    found: tuple[Problem, ...] = field(default=())
-    person_ids: npt.NDArray[Any] | None = None
-    """As they stand in the table."""
-
-
-@dataclass(frozen=True, eq=False)
-class Place:
-    """What the rows of a column stand for: positions among the N situations, and their names."""
-
-    position: npt.NDArray[np.intp]
-    names: npt.NDArray[Any]
-    unit: str
-
-    def error(self, code: str, mask: npt.NDArray[np.bool_], what: str, do: str) -> Problem:
-        """What is wrong with the rows where the mask is true, counted by situation."""
-        rows = np.unique(self.position[mask])
-        text = f"{what}: {rows_text(rows, self.names, self.unit)}. {do}"
-        return Problem("error", code, text, tuple(rows.tolist()))
-
-
-def rows_text(rows: npt.NDArray[np.intp], situation: npt.NDArray[Any], unit: str) -> str:
-    """``3 rows (12, 40, 77)``: how many and the first few, by their own names."""
-    names = [str(s) for s in situation[rows[: FIRST_ROWS + 1]]]
-    return f"{len(rows)} {unit}{'s' if len(rows) != 1 else ''} ({first_few(names)})"
+"""Problems of data that a model is estimated from, not of data that are predicted."""
 
 
 def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
@@ -109,15 +59,13 @@ def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
     ----------
     draft
     counted
-        What was counted over drafts that come one after the other, of which this one has only what
-        is common to all.
+        Counts over all parts of a table, of which the draft has only what is common to all.
     """
     counted = count(draft) if counted is None else counted
     problems = [
         *draft.found,
         *_choice_problems(draft, counted),
-        *_attribute_problems(draft, counted),
-        *_covariate_problems(draft, counted),
+        *_variable_problems(draft, counted),
         *_weight_problems(draft, counted),
         *_person_problems(draft),
         *_scale_problems(draft, counted),
@@ -128,298 +76,237 @@ def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
     return sorted(problems, key=lambda p: p.severity != "error")
 
 
-def count(draft: Draft) -> Tally:
-    """What the warnings are told from, over all rows of a draft."""
-    available, names = draft.available, draft.situation
-    sizes = available.sum(axis=0)
-    chosen = np.zeros(len(draft.alternatives), dtype=np.intp)
-    if draft.choice is not None and len(draft.choice):
-        known = draft.choice >= 0
-        picked = np.where(known, draft.choice, 0)
-        known &= available[picked, np.arange(len(picked))]
-        chosen += np.bincount(picked[known], minlength=len(chosen))
-    numbers: dict[tuple[str, int], Numbers] = {}
-    levels: dict[str, npt.NDArray[np.intp]] = {}
-    for attribute in draft.attributes.values():
-        if attribute.levels is not None:
-            codes = attribute.values[available[list(attribute.alternatives)]]
-            levels[attribute.name] = np.bincount(codes[codes >= 0], minlength=len(attribute.levels))
-            continue
-        for values, j in zip(attribute.values, attribute.alternatives, strict=True):
-            numbers[attribute.name, j] = count_numbers(values, available[j], names)
-    for covariate in draft.covariates.values():
-        values = covariate.values
-        if covariate.levels is not None:
-            n = len(covariate.levels)
-            levels[covariate.name] = np.bincount(values[values >= 0], minlength=n)
-        else:
-            guessed = covariate.name in draft.guessed
-            numbers[covariate.name, NOBODY] = count_numbers(values, None, names, distinct=guessed)
-    return Tally(
-        available=np.count_nonzero(available, axis=1),
-        chosen=chosen,
-        single=some(sizes == 1, names),
-        numbers=numbers,
-        levels=levels,
-        weighted=draft.weight is None or bool(draft.weight.any()),
-    )
-
-
-def _problem(draft: Draft, code: str, mask: npt.NDArray[np.bool_], what: str, do: str) -> Problem:
-    place = Place(np.arange(len(mask)), draft.situation, draft.unit)
-    return place.error(code, mask, what, do)
-
-
 def _warning(code: str, message: str) -> Problem:
     return Problem("warning", code, message)
 
 
-def _these(draft: Draft, which: npt.NDArray[np.bool_]) -> str:
+def _is_infinite(values: AnyArray) -> Bools:
+    """Infinite, or beyond what can be squared; false where missing."""
+    return np.asarray(np.abs(values) > LARGEST_FINITE)
+
+
+def _these(draft: Draft, which: Bools) -> str:
     """``alternative 'BUS'`` or ``3 alternatives ('BUS', 'TRAM', 'WALK')``."""
-    names = [repr(draft.alternatives[j]) for j in np.flatnonzero(which)]
+    names = [repr(draft.data.alternatives[j]) for j in np.flatnonzero(which)]
     if len(names) == 1:
         return f"alternative {names[0]}"
     return f"{len(names)} alternatives ({first_few(names)})"
 
 
 def _choice_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
-    sizes = draft.available.sum(axis=0)
-    if (sizes == 0).any():
-        columns = [repr(c) for (what, _), c in draft.columns.items() if what == AVAILABILITY]
-        what = f"No alternative is available (columns {first_few(columns)})"
-        yield _problem(draft, "empty-choice-set", sizes == 0, what, LEAVE_OUT)
+    data, column = draft.data, draft.source.choice
+    columns = map(repr, draft.source.availability.values())
+    empty = f"No alternative is available (columns {first_few(columns)})"
+    yield from draft.errors("empty-choice-set", np.asarray(~data.available.any(axis=0)), empty)
     if counted.single.n:
+        rows = counted.single.text(draft.source.situation_unit)
         yield _warning(
             "single-alternative",
-            f"Only one alternative is available in {counted.single.text(draft.unit)}: they say "
-            "nothing about preferences and are kept without effect.",
+            f"Only one alternative is available in {rows}: such choices carry no information about "
+            "preferences and are kept without effect.",
         )
     ever = counted.available > 0
     if not ever.all():
         yield _warning(
             "never-available",
-            f"Never available: {_these(draft, ~ever)}. Leave out of the alternatives what cannot "
+            f"Never available: {_these(draft, ~ever)}. Remove from the alternatives what cannot "
             "be chosen, or check the availability.",
         )
-    if draft.choice is None:
+    if data.choice is None:
         return
-    known = draft.choice >= 0
-    picked = np.where(known, draft.choice, 0)
-    unavailable = known & ~draft.available[picked, np.arange(len(picked))]
-    for j, name in enumerate(draft.alternatives):
-        mask = unavailable & (picked == j)
-        if mask.any():
-            column = draft.columns.get((AVAILABILITY, name))
-            source = f" (availability column {column!r})" if column else ""
-            what = f"{name!r} is chosen but not available{source}"
-            do = "Mend the choice or the availability, or leave these out (drop_invalid=True)."
-            yield _problem(draft, "chosen-unavailable", mask, what, do)
-    counts = counted.chosen
-    never = ever & (counts == 0)
+    known = data.choice >= 0
+    picked = np.where(known, data.choice, 0)
+    unavailable = known & ~data.available[picked, np.arange(len(picked))]
+    for j, name in enumerate(data.alternatives):
+        where = draft.source.availability.get(name)
+        source = f" (availability column {where!r})" if where else ""
+        what = f"{name!r} is chosen but not available{source}"
+        fix = "Fix the choice or the availability, or drop these rows (drop_invalid=True)."
+        yield from draft.errors("chosen-unavailable", unavailable & (picked == j), what, fix)
+    never = ever & (counted.chosen == 0)
     if never.any():
         yield _warning(
             "never-chosen",
-            f"Available but never chosen (column {draft.roles.get('choice', '')!r}): "
-            f"{_these(draft, never)}. A constant of its own would run to minus infinity: leave the "
-            "alternative or its constant out.",
+            f"Available but never chosen (column {column!r}): {_these(draft, never)}. Its "
+            "alternative-specific constant is unidentified, it diverges to minus infinity: remove "
+            "the alternative or its constant.",
         )
-    if np.count_nonzero(counts) == 1 and len(draft.alternatives) > 1:
-        name = draft.alternatives[int(counts.argmax())]
+    if np.count_nonzero(counted.chosen) == 1 and len(data.alternatives) > 1:
+        name = data.alternatives[int(counted.chosen.argmax())]
         yield Problem(
             "error",
             "one-always-chosen",
-            f"Everybody chose {name!r}, so there is nothing to explain. Check the choice column "
-            f"{draft.roles.get('choice', '')!r} and the alternatives' codes.",
+            f"The whole sample chose {name!r}, so there is nothing to explain. Check the choice "
+            f"column {column!r} and the alternatives' codes.",
         )
 
 
-def _attribute_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
-    for attribute in draft.attributes.values():
-        for row, j in enumerate(attribute.alternatives):
-            values, available = attribute.values[row], draft.available[j]
-            name = draft.alternatives[j]
-            column = draft.columns.get((attribute.name, name), attribute.name)
-            where = f"{attribute.name} of {name} (column {column!r})"
-            if attribute.levels is not None:
-                bad = available & (values < 0)
-                if bad.any():
-                    do = f"{LEAVE_OUT} Or make a level of them: Categorical(missing='unknown')."
-                    what = f"{where} is missing although {name} is available"
-                    yield _problem(draft, "missing-attribute", bad, what, do)
-                continue
-            bad = available & np.isnan(values)
-            if bad.any():
-                what = f"{where} is missing although {name} is available"
-                do = (
-                    f"{LEAVE_OUT} Missing is fine where the alternative is unavailable: say so "
-                    "with availability=."
-                )
-                yield _problem(draft, "missing-attribute", bad, what, do)
-            bad = available & (np.abs(values) > LARGEST)
-            if bad.any():
-                what = f"{where} is infinite{BEYOND}"
-                yield _problem(draft, "infinite-attribute", bad, what, LEAVE_OUT)
-            seen = counted.numbers[attribute.name, j]
-            if seen.is_constant:
-                yield _warning(
-                    "constant-attribute",
-                    f"{where} is {seen.low:g} in every row where it is available: for "
-                    f"{name} alone it cannot be told from a constant. Leave it out there, or share "
-                    "its coefficient with other alternatives.",
-                )
-            yield from _sentinel_problems(draft, where, seen)
+def _variable_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
+    for column in variable_columns(draft):
+        yield from _value_problems(draft, column)
+        if column.variable.levels is None:
+            yield from _number_problems(draft, column, counted.numbers[column.key])
+        elif isinstance(column.variable, Covariate):
+            yield from _level_problems(column, counted)
 
 
-def _sentinel_problems(draft: Draft, where: str, seen: Numbers) -> Iterator[Problem]:
+def _value_problems(draft: Draft, column: VariableColumn) -> Iterator[Problem]:
+    """Values that are missing or infinite."""
+    where, values = column.where, column.values
+    categorical = column.variable.levels is not None
+    missing = np.asarray(values < 0 if categorical else np.isnan(values))
+    infinite = np.zeros_like(missing) if categorical else _is_infinite(values)
+    if isinstance(column.variable, Covariate):
+        what = f"{where} {'is missing' if categorical else MISSING_OR_INFINITE}"
+        fix = MISSING_LEVEL if categorical else FIX_OR_DROP
+        yield from draft.errors("missing-covariate", missing | infinite, what, fix)
+        return
+    name = draft.data.alternatives[column.alternative]
+    what = f"{where} is missing although {name} is available"
+    fix = MISSING_LEVEL if categorical else MISSING_WHERE_UNAVAILABLE
+    yield from draft.errors("missing-attribute", column.available & missing, what, fix)
+    what = f"{where} is infinite (as is all beyond {LARGEST_FINITE:g})"
+    yield from draft.errors("infinite-attribute", column.available & infinite, what)
+
+
+def _level_problems(column: VariableColumn, counted: Tally) -> Iterator[Problem]:
+    levels, counts = column.variable.levels or (), counted.levels[column.variable.name]
+    empty = [level for level, n in zip(levels, counts, strict=True) if not n]
+    if np.count_nonzero(counts) == 1:
+        yield _warning(
+            "constant-covariate",
+            f"{column.where} has one level only and cannot explain anything. Remove it.",
+        )
+    elif empty:
+        yield _warning(
+            "empty-level",
+            f"{column.where} has no rows at level {first_few(map(repr, empty))}: the coefficient "
+            "of its dummy is unidentified. Remove it from the levels or merge it.",
+        )
+
+
+def _number_problems(
+    draft: Draft, column: VariableColumn, seen: NumberSummary
+) -> Iterator[Problem]:
+    where, n_values = column.where, len(seen.distinct)
+    if seen.is_constant and isinstance(column.variable, Covariate):
+        yield _warning(
+            "constant-covariate",
+            f"{where} is {seen.low:g} everywhere and cannot explain anything. Remove it.",
+        )
+    elif seen.is_constant:
+        name = draft.data.alternatives[column.alternative]
+        yield _warning(
+            "constant-attribute",
+            f"{where} is {seen.low:g} in every row where {name} is available: an "
+            f"alternative-specific coefficient for {name} is not identified beside its constant "
+            "(collinear). Remove it there, or share its coefficient with other alternatives.",
+        )
     for sentinel in sentinels(seen):
+        rows = seen.codes[sentinel].text(draft.source.situation_unit)
         yield _warning(
             "sentinel",
-            f"{where} has the value {sentinel} in {seen.codes[sentinel].text(draft.unit)}, "
-            "far from all others: it looks like a code for 'missing', and is used as a number now. "
-            f"If it is one, say missing_values = [{sentinel}], or make the alternative "
-            "unavailable.",
+            f"{where} has the value {sentinel} in {rows}, far from all others: it looks like a "
+            "code for missing values, and is used as a number. If it is a code, pass "
+            f"missing_values = [{sentinel}], or make the alternative unavailable.",
+        )
+    if CODE_LEVELS < n_values <= MOST_CODE_VALUES:  # counted where the kind was guessed
+        yield _warning(
+            "codes-or-numbers",
+            f"{where} has {n_values} distinct whole numbers and is read as a number. If they are "
+            "codes, pass Categorical(), perhaps with pool_below=0.05; if it is a number, Numeric() "
+            "silences this warning.",
         )
 
 
-def sentinels(seen: Numbers) -> list[int]:
-    """Values such as 99999 or -99 that occur and stand far from all others."""
-    found = [code for code in SENTINELS if code in seen.codes]
+def sentinels(seen: NumberSummary) -> list[int]:
+    """Codes for missing values such as 99999 or -99 that occur, far from all other values."""
+    found = [code for code in SENTINEL_VALUES if code in seen.codes]
     low, high = seen.others
     if not low <= high:
         return []
-    far = SENTINEL_GAP * max(abs(high), abs(low), 1.0)
-    # -1, 0, 1 is effects coding: a negative code is suspect only beside proper quantities.
-    proper = low >= 0 and high > SENTINEL_GAP
+    far = SENTINEL_RATIO * max(abs(high), abs(low), 1.0)
+    # -1, 0, 1 is effects coding: a negative code is suspect only among proper quantities.
+    proper = low >= 0 and high > SENTINEL_RATIO
     return [code for code in found if (code < 0 and proper) or abs(code) > far]
 
 
 def _name_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
-    """Levels, and alternatives of a long table, that look like slips of the pen."""
-    variables: list[Attribute | Covariate] = [
-        *draft.attributes.values(),
-        *draft.covariates.values(),
-    ]
+    """Levels, and alternatives of a long table, that look like typing errors."""
+    data = draft.data
+    variables: list[Attribute | Covariate] = [*data.attributes.values(), *data.covariates.values()]
     for variable in variables:
         if variable.levels is None:
             continue
         for miss in near_misses(variable.levels, counted.levels[variable.name]):
             yield _warning(
                 "near-miss",
-                f"{variable.name} has level {miss.name!r} in {_times(miss.rows)}; did you mean "
-                f"{miss.meant!r}? Mend the table, or say "
+                f"{variable.name} has level {miss.name!r} in {_rows(miss.rows)}; did you mean "
+                f"{miss.meant!r}? Fix the table, or pass "
                 f"merge={{{miss.meant!r}: [{miss.name!r}]}}.",
             )
-    if draft.unit == "situation":
-        for miss in near_misses(draft.alternatives, counted.available):
+    if draft.source.layout == "long":
+        for miss in near_misses(data.alternatives, counted.available):
             yield _warning(
                 "near-miss",
-                f"Alternative {miss.name!r} has {_times(miss.rows)}; did you mean {miss.meant!r}? "
-                "Mend the table.",
+                f"Alternative {miss.name!r} has {_rows(miss.rows)}; did you mean {miss.meant!r}? "
+                "Fix the table.",
             )
 
 
-def _times(rows: int) -> str:
-    return f"{rows} row{'s' if rows != 1 else ''}"
-
-
-def _covariate_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
-    for covariate in draft.covariates.values():
-        column = draft.columns.get((covariate.name, ""), covariate.name)
-        where = f"{covariate.name} (column {column!r})"
-        values = covariate.values
-        if covariate.levels is not None:
-            if (values < 0).any():
-                do = f"{LEAVE_OUT} Or make a level of them: Categorical(missing='unknown')."
-                yield _problem(draft, "missing-covariate", values < 0, f"{where} is missing", do)
-            counts = counted.levels[covariate.name]
-            empty = [v for v, count in zip(covariate.levels, counts, strict=True) if not count]
-            if np.count_nonzero(counts) == 1:
-                yield _warning(
-                    "constant-covariate",
-                    f"{where} has one level only and can explain nothing. Leave it out.",
-                )
-            elif empty:
-                yield _warning(
-                    "empty-level",
-                    f"{where} has no rows at level {first_few(map(repr, empty))}: a coefficient of "
-                    "its own could not be estimated. Leave it out of the levels or merge it.",
-                )
-            continue
-        bad = ~(np.abs(values) <= LARGEST)
-        if bad.any():
-            what = f"{where} is missing or infinite{BEYOND}"
-            yield _problem(draft, "missing-covariate", bad, what, LEAVE_OUT)
-        seen = counted.numbers[covariate.name, NOBODY]
-        if seen.is_constant:
-            yield _warning(
-                "constant-covariate",
-                f"{where} is {seen.low:g} everywhere and can explain nothing. Leave it out.",
-            )
-        yield from _sentinel_problems(draft, where, seen)
-        distinct = seen.distinct
-        if covariate.name in draft.guessed and CODE_LEVELS < len(distinct) <= MOST_CODES:
-            yield _warning(
-                "codes-or-numbers",
-                f"{where} has {len(distinct)} distinct whole numbers and is taken as a number. If "
-                "they are codes, say so: Categorical(), perhaps with pool_below=0.05; if it is a "
-                "number, Numeric() says that you know.",
-            )
+def _rows(n: int) -> str:
+    return f"{n} row{'s' if n != 1 else ''}"
 
 
 def _weight_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
-    if draft.weight is None:
+    weight = draft.data.weight
+    if weight is None:
         return
-    column = draft.roles.get("weight", "weight")
-    bad = ~(np.abs(draft.weight) <= LARGEST)
-    if bad.any():
-        what = f"The weight (column {column!r}) is missing or infinite{BEYOND}"
-        yield _problem(draft, "missing-weight", bad, what, LEAVE_OUT)
-    negative = draft.weight < 0
-    if negative.any():
-        what = f"The weight (column {column!r}) is negative"
-        yield _problem(draft, "negative-weight", negative, what, LEAVE_OUT)
-    if not bad.any() and not negative.any() and not counted.weighted:
+    where = f"The weight (column {draft.source.weight!r})"
+    bad, negative = np.isnan(weight) | _is_infinite(weight), weight < 0
+    yield from draft.errors("missing-weight", bad, f"{where} {MISSING_OR_INFINITE}")
+    yield from draft.errors("negative-weight", negative, f"{where} is negative")
+    if not (bad | negative).any() and not counted.weighted:
         yield Problem(
             "error",
             "zero-weights",
-            f"Every weight (column {column!r}) is zero, so that nothing would count. Name another "
-            "column, or read without weight.",
+            f"{where} is zero in every row, so that none would count. Name another column, or "
+            "read without weight.",
         )
 
 
 def _person_problems(draft: Draft) -> Iterator[Problem]:
-    if draft.person is not None and (draft.person < 0).any():
-        column = draft.roles.get("person", "person")
-        what = f"The person id (column {column!r}) is missing"
-        do = f"{LEAVE_OUT} Or read without person, as if every situation had its own."
-        yield _problem(draft, "missing-person", draft.person < 0, what, do)
+    if draft.data.person is not None:
+        what = f"The person id (column {draft.source.person!r}) is missing"
+        fix = f"{FIX_OR_DROP} Or read without person, as if every situation had its own."
+        yield from draft.errors("missing-person", draft.data.person < 0, what, fix)
 
 
 def refuse_one_person(draft: Draft, persons: int, situations: int) -> None:
-    """Errors by person need several; one who chose often was hardly meant."""
+    """Raise where a panel has one person only: standard errors clustered by person need several."""
     if draft.learning and persons == 1 and situations > 1:
-        column = draft.roles.get("person", "person")
-        said = (
-            f"All choices are by one person (column {column!r}), and standard errors by person "
-            "need several. Name the column that tells persons apart, or read without person."
+        column = draft.source.person
+        message = (
+            f"All choices are by one person (column {column!r}), and standard errors clustered by "
+            "person need several. Name the column that identifies persons, or read without person."
         )
-        raise DataError([Problem("error", "one-person", said)])
+        raise DataError([Problem("error", "one-person", message)])
 
 
 def _scale_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
-    spreads: dict[str, float] = {}
-    for attribute in draft.attributes.values():
+    sds: dict[str, float] = {}
+    for attribute in draft.data.attributes.values():
         if attribute.levels is None:
-            each = [counted.numbers[attribute.name, j] for j in attribute.alternatives]
-            spread = reduce(add, (seen.spread for seen in each)).sd
-            if spread > 0:
-                spreads[attribute.name] = spread
-    if len(spreads) < 2:
+            each = (counted.numbers[attribute.name, j].moments for j in attribute.alternatives)
+            sds[attribute.name] = reduce(add, each).sd
+    sds = {name: sd for name, sd in sds.items() if sd > 0}
+    if len(sds) < 2:
         return
-    small, large = min(spreads, key=spreads.__getitem__), max(spreads, key=spreads.__getitem__)
-    if spreads[large] / spreads[small] > SCALE_RATIO:
+    small, large = min(sds, key=sds.__getitem__), max(sds, key=sds.__getitem__)
+    if sds[large] / sds[small] > LARGEST_SD_RATIO:
         yield _warning(
             "scales",
-            f"{large} varies by about {spreads[large]:.1g} and {small} by {spreads[small]:.1g}. "
-            "Estimation copes, but coefficients will be hard to read: change a unit.",
+            f"The standard deviations of {large} ({sds[large]:.1g}) and {small} "
+            f"({sds[small]:.1g}) differ widely. Estimation copes, but coefficients will be hard to "
+            "read: change a unit.",
         )

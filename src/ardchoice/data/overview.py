@@ -17,23 +17,18 @@ MOST_ALTERNATIVES = 12
 MOST_LEVELS = 12
 MOST_WARNINGS = 8
 NAME_WIDTH = 24
-"""Longer names are shortened, so that what is said about them fits on the line."""
+"""Longer names are shortened, so that their description fits on the line."""
 HARD_SPACE = "\N{NO-BREAK SPACE}"
-"""Keeps a level and its share on one line while text is wrapped."""
+"""Holds a level and its share together while text is wrapped."""
 
 
 def describe(data: ChoiceData) -> str:
     """Situations, persons, alternatives, attributes, covariates and warnings as text."""
     if not len(data):
         return f"no choice situations, {len(data.alternatives)} alternatives"
-    parts = [_head(data), _alternatives(data)]
-    if data.attributes:
-        parts.append(_attributes(data))
-    if data.covariates:
-        parts.append(_covariates(data))
-    if data.warnings:
-        parts.append(_warnings(data))
-    return "\n\n".join(parts)
+    parts = [_head(data), _alternatives(data), _attributes(data)]
+    parts += [_covariates(data), _warnings(data)]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _name(text: str, width: int = NAME_WIDTH) -> str:
@@ -96,12 +91,12 @@ def _attributes(data: ChoiceData) -> str:
             for j in attribute.alternatives:
                 shown = name if j == attribute.alternatives[0] else ""
                 rows.append([shown, _name(data.alternatives[j]), *_range(data, attribute, j)])
-    parts = []
-    if rows:
-        parts.append(table(rows, ["attribute", "alternative", "min", "mean", "max"], left=2))
-    if categorical:
-        parts.append("\n".join(["categorical attribute", "-" * 21, *categorical]))
-    return "\n\n".join(parts)
+    head = ["attribute", "alternative", "min", "mean", "max"]
+    parts = [
+        table(rows, head, left=2) if rows else "",
+        _titled("categorical attribute", categorical),
+    ]
+    return "\n\n".join(part for part in parts if part)
 
 
 def _where(data: ChoiceData, attribute: Attribute) -> str:
@@ -121,13 +116,17 @@ def _range(data: ChoiceData, attribute: Attribute, alternative: int | None) -> l
 
 
 def _covariates(data: ChoiceData) -> str:
-    lines = ["covariate", "-" * 9]
     names = {c: _name(c) for c in data.covariates}
-    width = max(map(len, names.values()))
-    for covariate in data.covariates.values():
-        text = f"{names[covariate.name]:<{width}}  {_covariate_text(covariate)}"
-        lines += _wrap(text, width + 2)
-    return "\n".join(lines)
+    width = max(map(len, names.values()), default=0)
+    lines: list[str] = []
+    for name, covariate in data.covariates.items():
+        lines += _wrap(f"{names[name]:<{width}}  {_covariate_text(covariate)}", width + 2)
+    return _titled("covariate", lines)
+
+
+def _titled(title: str, lines: list[str]) -> str:
+    """Lines under an underlined title; nothing where there are none."""
+    return "\n".join([title, "-" * len(title), *lines]) if lines else ""
 
 
 def _covariate_text(covariate: Covariate) -> str:
@@ -161,4 +160,4 @@ def _warnings(data: ChoiceData) -> str:
         lines += _wrap(f"{i}. {problem.message}", 3)
     if len(data.warnings) > MOST_WARNINGS:
         lines.append(f"... and {len(data.warnings) - MOST_WARNINGS} more, in data.warnings")
-    return "worth knowing\n" + "-" * 13 + "\n" + "\n".join(lines)
+    return _titled("warnings", lines)

@@ -1,4 +1,4 @@
-"""Recoding at the door: levels of a category, merging and pooling them, cutting a number.
+"""Recoding: levels of a categorical variable, merging and pooling them, cutting a number.
 
 What a recoding learns from one table (levels, pooled levels, quantile edges) it applies unchanged
 to the next.
@@ -15,27 +15,29 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ardchoice._types import AnyArray
 from ardchoice.data.distinct import Values, weighted_quantiles
 from ardchoice.data.tables import Series
 from ardchoice.data.tables import label as label
 from ardchoice.errors import ArdchoiceError, did_you_mean
 
 CODE_LEVELS = 12
-"""A numeric covariate with at most this many distinct whole values is taken for codes."""
+"""A numeric covariate with at most this many distinct whole values is read as codes."""
 
-POOLED = "other"
-TRUE = {"1", "true", "yes", "y", "t"}
-FALSE = {"0", "false", "no", "n", "f"}
+POOLED_LEVEL = "other"
+"""The level that rare ones are pooled into."""
+TRUE_WORDS = {"1", "true", "yes", "y", "t"}
+FALSE_WORDS = {"0", "false", "no", "n", "f"}
 
 
 @dataclass(frozen=True)
 class Numeric:
-    """Take a column as a number.
+    """Read a column as a number.
 
     Parameters
     ----------
     column
-        Column name (or a pattern with ``{alt}``, for an attribute); the role's own name if absent.
+        Column name (or a pattern with ``{alt}``, for an attribute). Default: the role's own name.
     """
 
     column: str | Mapping[str, str] | None = None
@@ -43,16 +45,16 @@ class Numeric:
 
 @dataclass(frozen=True)
 class Categorical:
-    """Take a column as a category, recoding its levels on the way.
+    """Read a column as a categorical variable, and recode its levels.
 
     Parameters
     ----------
     column
-        Column name (or a pattern with ``{alt}``, for an attribute); the role's own name if absent.
+        Column name (or a pattern with ``{alt}``, for an attribute). Default: the role's own name.
     levels
         The levels in the order wanted; values beyond them are an error.
     reference
-        The level that gets no column: the last unless told.
+        The level that gets no dummy. Default: the last.
     merge
         New level -> the old levels it unites, such as ``{"work": [1, 3], "leisure": [4, 8]}``.
     pool_below
@@ -77,7 +79,7 @@ class Cut:
     Parameters
     ----------
     column
-        Column name; the role's own name if absent.
+        Column name. Default: the role's own name.
     edges
         Inner edges, ascending. ``[30, 60]`` makes three classes: ``<30``, ``30-60``, ``>=60``.
     quantiles
@@ -85,7 +87,7 @@ class Cut:
     labels
         Names for the classes, one more than edges.
     reference
-        The class that gets no column: the last unless told.
+        The class that gets no dummy. Default: the last.
     missing
         A level for missing values, which are an error otherwise.
     """
@@ -107,7 +109,7 @@ class Coded:
 
     `recoding` repeats it on other data; None for numbers. `refused` marks the values that are no
     number or not among the levels listed. They hold 0, so that they do not count as missing too:
-    their rows are refused or left out anyway.
+    their rows are refused or dropped anyway.
     """
 
     values: npt.NDArray[Any]
@@ -180,11 +182,11 @@ def factorise(series: Series) -> tuple[npt.NDArray[np.intp], list[str]]:
     return place[codes], [labels[i] for i in by_size]
 
 
-def marks(series: Series) -> npt.NDArray[np.int8]:
-    """1 where the value says yes (1, true, yes), 0 where it says no, -1 where neither."""
+def yes_or_no(series: Series) -> npt.NDArray[np.int8]:
+    """1 where the value is 1, true or yes, 0 where it is 0, false or no, -1 elsewhere."""
     raw, labels = factorise(series)
     words = [text.strip().casefold() for text in labels]
-    lookup = [1 if w in TRUE else 0 if w in FALSE else -1 for w in words]
+    lookup = [1 if w in TRUE_WORDS else 0 if w in FALSE_WORDS else -1 for w in words]
     return np.array([*lookup, -1], dtype=np.int8)[raw]
 
 
@@ -212,7 +214,7 @@ def default_role(series: Series) -> Role:
     values, refused = as_numbers(_distinct(series))
     few = len(values) <= CODE_LEVELS
     if not series.is_numeric:
-        # A column of numbers turns into text when one cell is not a number: better to say so.
+        # A column of numbers turns into text when one cell is not a number: better reported.
         stray = refused.any() and not few and mostly_numbers(series)
         return Numeric() if stray else Categorical()
     whole = np.isfinite(values).all() and not np.any(values % 1)
@@ -228,54 +230,58 @@ def recode(series: Series, role: Role) -> Coded:
     if isinstance(role, Numeric):
         values, refused = as_numbers(series)
         return Coded(values, None, 0, None, refused)
-    return learn_recoding(series, role).apply(series)
+    return learn_recoding(Counted(series), role).apply(series)
 
 
-def learn_recoding(
-    series: Series, role: Categorical | Cut, counts: npt.NDArray[np.int64] | None = None
-) -> Recoding:
+@dataclass(frozen=True, eq=False)
+class Counted:
+    """Values of a column, and how often each occurs; None where they are all values."""
+
+    series: Series
+    counts: npt.NDArray[np.int64] | None = None
+
+
+def pooled(each: Sequence[Counted]) -> Counted:
+    """Columns one behind the other: the levels of an attribute are those of all alternatives."""
+    if len(each) == 1:
+        return each[0]
+    orders = [one.series.order for one in each]
+    declared = dict.fromkeys(value for order in orders for value in order or ())
+    order = None if None in orders else tuple(declared)
+    values: AnyArray = np.concatenate([one.series.values for one in each])
+    counts = [one.counts for one in each if one.counts is not None]
+    series = Series(each[0].series.name, values, order)
+    return Counted(series, np.concatenate(counts) if counts else None)
+
+
+def learn_recoding(counted: Counted, role: Categorical | Cut) -> Recoding:
     """What a role leaves open, from all values or from each once with how often."""
     if isinstance(role, Cut):
-        return _learn_cut(series, role, counts)
-    return _learn_levels(series, role, counts)
+        return _learn_cut(counted.series, role, counted.counts)
+    return _learn_levels(counted.series, role, counted.counts)
 
 
 def _learn_levels(
-    series: Series, role: Categorical, number: npt.NDArray[np.int64] | None
+    series: Series, role: Categorical, counts: npt.NDArray[np.int64] | None
 ) -> Recoding:
     codes, labels = factorise(series)
     listed = [label(v) for v in role.levels] if role.levels is not None else None
     absent = role.missing if role.missing is not None and series.missing().any() else None
     known = [*labels, *(listed or ())]
-    to_level = {old: old for old in [*known, *([] if role.missing is None else [role.missing])]}
-    for new, olds in role.merge.items():
-        for old in map(label, olds):
-            if old not in to_level:
-                raise ArdchoiceError(
-                    f"Column {series.name!r}: level {old!r}, to be merged into {new!r}, does not "
-                    f"occur. {did_you_mean(old, labels)}"
-                )
-            if to_level[old] != old:
-                raise ArdchoiceError(
-                    f"Column {series.name!r}: level {old!r} is to be merged into both "
-                    f"{to_level[old]!r} and {new!r}; keep it in one."
-                )
-            to_level[old] = str(new)
+    to_level = _merged(series.name, role, known, labels)
     order = list(dict.fromkeys(to_level[v] for v in (listed or labels)))
     if absent is not None and to_level[absent] not in order:
         order.insert(0, to_level[absent])
     if role.pool_below > 0:
-        number = np.ones(len(codes), dtype=np.int64) if number is None else number
-        counts = np.bincount(codes[codes >= 0], number[codes >= 0], minlength=len(labels))
-        each = [to_level[v] for v in labels]
-        if absent is not None:
-            counts, each = np.append(counts, number[codes < 0].sum()), [*each, to_level[absent]]
-        shares = pd.Series(counts / max(number.sum(), 1)).groupby(each).sum()
+        # Where missing, the code is -1: the last of the labels here.
+        each = [*(to_level[v] for v in labels), *([] if absent is None else [to_level[absent]])]
+        number = np.bincount(codes % (len(labels) + 1), counts, minlength=len(labels) + 1)
+        shares = pd.Series(number[: len(each)] / max(number.sum(), 1)).groupby(each).sum()
         rare = {v for v in order if shares.get(v, 0.0) < role.pool_below}
         # Pooled levels come first, so that the last level, the usual reference, stays what it was.
         order = [v for v in order if v not in rare]
-        order = [POOLED, *order] if rare and POOLED not in order else order
-        to_level = {old: POOLED if new in rare else new for old, new in to_level.items()}
+        order = [POOLED_LEVEL, *order] if rare and POOLED_LEVEL not in order else order
+        to_level = {old: POOLED_LEVEL if new in rare else new for old, new in to_level.items()}
     missing = None if role.missing is None else to_level[role.missing]
     return Recoding(
         levels=tuple(order),
@@ -284,6 +290,25 @@ def _learn_levels(
         missing=missing if missing in order else None,
         closed=listed is not None,
     )
+
+
+def _merged(name: str, role: Categorical, known: list[str], labels: list[str]) -> dict[str, str]:
+    """Old level -> the level that it is merged into, or itself."""
+    to_level = {old: old for old in [*known, *([] if role.missing is None else [role.missing])]}
+    for new, olds in role.merge.items():
+        for old in map(label, olds):
+            if old not in to_level:
+                raise ArdchoiceError(
+                    f"Column {name!r}: level {old!r}, to be merged into {new!r}, does not "
+                    f"occur. {did_you_mean(old, labels)}"
+                )
+            if to_level[old] != old:
+                raise ArdchoiceError(
+                    f"Column {name!r}: level {old!r} is to be merged into both "
+                    f"{to_level[old]!r} and {new!r}; keep it in one."
+                )
+            to_level[old] = str(new)
+    return to_level
 
 
 def _learn_cut(series: Series, role: Cut, number: npt.NDArray[np.int64] | None) -> Recoding:

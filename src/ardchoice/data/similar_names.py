@@ -1,4 +1,4 @@
-"""Names in a handful of rows that are nearly those of many: slips of the pen."""
+"""Rare names that are similar to frequent ones: likely typing errors."""
 
 from __future__ import annotations
 
@@ -10,16 +10,16 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-HANDFUL = 5
-"""Rows up to which a name may be a slip."""
-MANY_TIMES = 10
+MOST_RARE_ROWS = 5
+"""Rows up to which a name may be a typing error."""
+FREQUENCY_RATIO = 10
 """How many times more rows the name that was meant has."""
-ALIKE = 0.8
-"""Share of letters in common, in the same order, from which names are nearly the same."""
-SHORTEST = 4
-"""Shorter names differ in too much when they differ in a letter."""
-MOST_LOOKED_AT = 50
-"""Rare names; where there are more, they are no slips."""
+SIMILARITY_CUTOFF = 0.8
+"""Share of letters in common, in the same order, from which names are similar."""
+SHORTEST_NAME_LETTERS = 4
+"""Shorter names differ too much when they differ in a letter."""
+MOST_RARE_NAMES = 50
+"""Where there are more, they are no typing errors."""
 
 
 @dataclass(frozen=True)
@@ -32,7 +32,7 @@ class NearMiss:
 
 
 def near_misses(names: Sequence[str], counts: npt.NDArray[np.integer]) -> list[NearMiss]:
-    """Names that occur in a handful of rows and are nearly one that occurs in many.
+    """Names that occur in a few rows and are similar to one that occurs in many.
 
     Parameters
     ----------
@@ -40,27 +40,24 @@ def near_misses(names: Sequence[str], counts: npt.NDArray[np.integer]) -> list[N
     counts
         Rows that have each; shape (names,).
     """
-    rare = [(name, int(n)) for name, n in zip(names, counts, strict=True) if 0 < n <= HANDFUL]
-    if len(rare) > MOST_LOOKED_AT:
+    rows = dict(zip(names, map(int, counts), strict=True))
+    rare = {name: n for name, n in rows.items() if 0 < n <= MOST_RARE_ROWS}
+    if len(rare) > MOST_RARE_NAMES:
         return []
-    out = []
-    for name, n in rare:
-        often = [k for k, m in zip(names, counts, strict=True) if m >= MANY_TIMES * n]
-        meant = _nearest(name, often)
-        if meant is not None:
-            out.append(NearMiss(name, n, meant))
-    return out
+    frequent = {n: [k for k in names if rows[k] >= FREQUENCY_RATIO * n] for n in rare.values()}
+    meant = {name: _nearest(name, frequent[n]) for name, n in rare.items()}
+    return [NearMiss(name, rare[name], near) for name, near in meant.items() if near is not None]
 
 
 def _nearest(name: str, known: Sequence[str]) -> str | None:
     folded = {_folded(k): k for k in reversed(known)}
     if _folded(name) in folded:
         return folded[_folded(name)]
-    if len(name) < SHORTEST:
+    if len(name) < SHORTEST_NAME_LETTERS:
         return None
-    # Numbers tell names apart on purpose: 18-25 and 18-26, bus 1 and bus 11.
+    # Names that differ in a number are different: 18-25 and 18-26, bus 1 and bus 11.
     same = [k for k in folded if re.findall(r"\d+", k) == re.findall(r"\d+", name)]
-    close = difflib.get_close_matches(_folded(name), same, n=1, cutoff=ALIKE)
+    close = difflib.get_close_matches(_folded(name), same, n=1, cutoff=SIMILARITY_CUTOFF)
     # 'male' in 'female', 'urban' in 'suburban': words of their own.
     close = [k for k in close if abs(len(k) - len(_folded(name))) <= 1]
     return folded[close[0]] if close else None

@@ -1,63 +1,123 @@
-"""`Source`: where choices were read from and how, enough to read the same table again."""
+"""`ReadingOptions`: what each column of a table is; `Source`: the same, resolved, and the file."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Literal
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
+from typing import Any, Literal
 
 from ardchoice.data.recode import Role
+from ardchoice.data.roles import named_columns
 from ardchoice.data.tables import TextFormat
+from ardchoice.errors import ArdchoiceError
 
 Layout = Literal["wide", "long"]
+Alternatives = Mapping[str, object] | Sequence[object]
+Pattern = str | Mapping[str, str]
+Attributes = Mapping[str, Pattern | Role | None] | Sequence[str]
+Covariates = Mapping[str, str | Role | None] | Sequence[str]
 
 
-@dataclass(frozen=True)
-class Source:
-    """What `read_wide` or `read_long` was told, with every pattern resolved into columns.
+@dataclass(frozen=True, kw_only=True)
+class ReadingOptions:
+    """The arguments of `read_wide` and `read_long`, which document them.
 
     Attributes
     ----------
     layout
-        One row per situation, or one per situation and alternative.
-    path
-        The file, absolute; None for a data frame.
-    text
-        How a text table is written; None for Parquet and data frames.
-    alternatives
-        Name -> label of its code in the table.
-    attributes
-        Name -> alternative -> column; in a long table the same column for all.
-    covariates
-        Name -> column.
-    roles
-        Attribute or covariate -> how it was to be taken, where that was said.
+        ``"wide"``: one row per situation; ``"long"``: one per situation and alternative.
+    alternatives, attributes, covariates
     choice
-        The column with the choice (wide), or with a mark in the chosen row (long).
+        The column with the choice (wide), or with a mark in the chosen row (long); None for
+        situations to be predicted.
     availability
-        Alternative -> column; empty where all are always available, or rows say so.
+        Of a wide table. Default: always available.
     situation, alternative
-        Columns of a long table; several where only together they number the situations.
+        Columns of a long table; several where only together they identify the situations.
     person, weight
         Columns.
     drop_invalid
-        Whether rows with errors were left out.
+        Whether rows with errors are dropped.
     missing_values
-        Labels of values that stood for missing ones in attributes and covariates.
+        Labels of values that stand for missing ones in attributes and covariates.
     """
 
     layout: Layout
-    path: str | None
-    text: TextFormat | None
-    alternatives: Mapping[str, str]
-    attributes: Mapping[str, Mapping[str, str]]
-    covariates: Mapping[str, str]
-    roles: Mapping[str, Role] = field(default_factory=dict)
+    alternatives: Alternatives | None
+    attributes: Attributes
+    covariates: Covariates | None = None
     choice: str | None = None
-    availability: Mapping[str, str] = field(default_factory=dict)
+    availability: Pattern | None = None
     situation: str | tuple[str, ...] | None = None
     alternative: str | None = None
     person: str | None = None
     weight: str | None = None
     drop_invalid: bool = False
     missing_values: tuple[str, ...] = ()
+
+    @property
+    def situation_unit(self) -> str:
+        """What messages call a situation: ``"row"`` or ``"situation"``."""
+        return "row" if self.layout == "wide" else "situation"
+
+    def named_attributes(self) -> dict[str, Any]:
+        """Name -> column, pattern or role."""
+        if self.layout == "wide" and not isinstance(self.attributes, Mapping):
+            raise ArdchoiceError(
+                "attributes is a dict name -> pattern or columns, such as {'TT': '{alt}_TT'}, "
+                f"not {self.attributes!r}."
+            )
+        return named_columns(self.attributes, "attributes")
+
+    def named_covariates(self) -> dict[str, Any]:
+        """Name -> column or role."""
+        return named_columns(self.covariates, "covariates")
+
+    def role_columns(self) -> dict[str, Any]:
+        """Argument -> its column or columns, of all but attributes, covariates, availability."""
+        every = {
+            "situation": self.situation,
+            "alternative": self.alternative,
+            "choice" if self.layout == "wide" else "chosen": self.choice,
+            "person": self.person,
+            "weight": self.weight,
+        }
+        return {role: column for role, column in every.items() if column is not None}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Source(ReadingOptions):
+    """The file that choices were read from, and the options with patterns resolved into columns.
+
+    Attributes
+    ----------
+    path
+        The file, absolute; None for a data frame.
+    text
+        The format of a text table; None for Parquet and data frames.
+    alternatives
+        Name -> label of its code in the table.
+    attributes
+        Name -> alternative -> column; in a long table the same column for all.
+    covariates
+        Name -> column.
+    availability
+        Alternative -> column; empty for long tables and where all are always available.
+    roles
+        Attribute or covariate -> its role, where one was given.
+    """
+
+    path: str | None
+    text: TextFormat | None
+    alternatives: Mapping[str, str]
+    attributes: Mapping[str, Mapping[str, str]]
+    covariates: Mapping[str, str]
+    availability: Mapping[str, str] = field(default_factory=dict)
+    roles: Mapping[str, Role] = field(default_factory=dict)
+
+
+def shared_options(options: ReadingOptions) -> dict[str, Any]:
+    """Option -> value, of those that reading leaves as they are given."""
+    resolved = {"alternatives", "attributes", "covariates", "availability"}
+    names = {option.name for option in fields(ReadingOptions)} - resolved
+    return {name: getattr(options, name) for name in names}

@@ -1,4 +1,4 @@
-"""Any table at the door: a path or a data frame becomes named NumPy columns."""
+"""Any table, a path or a data frame, as named NumPy columns."""
 
 from __future__ import annotations
 
@@ -21,13 +21,14 @@ from ardchoice.errors import ArdchoiceError, did_you_mean, first_few
 
 SNIFF_BYTES = 1 << 16
 SNIFF_LINES = 50
-SEPARATORS = (",", "\t", ";", "|", " ")
+"""The beginning of a text file from which its format is detected."""
+CELL_SEPARATORS = (",", "\t", ";", "|", " ")
 DECIMAL_COMMA = re.compile(r"^[+-]?\d*,\d+$")
 DECIMAL_POINT = re.compile(r"^[+-]?\d*\.\d+$")
-MISSING = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "."]
+MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "."]
 """Cells of a text table that hold nothing. ``None`` is not among them: it may well be a level."""
-EXACT = 2**53
-"""Beyond this, float64 no longer tells neighbouring whole numbers (ids) apart."""
+LARGEST_EXACT_INTEGER = 2**53
+"""Beyond this, float64 no longer distinguishes neighbouring whole numbers (ids)."""
 
 
 @dataclass(frozen=True)
@@ -53,7 +54,7 @@ class Series:
 
 @dataclass(frozen=True)
 class TextFormat:
-    """How a text table is written; `beyond` tells how many more cells rows have than the header."""
+    """The format of a text table; `beyond`: how many more cells rows have than the header."""
 
     encoding: str
     separator: str
@@ -120,7 +121,7 @@ class Table:
         present = [v for v in values if v is not None]
         if not present or not all(isinstance(v, bool | int | float | np.number) for v in present):
             return Series(name, values)
-        if kind.is_integer() and max(map(abs, present)) > EXACT:
+        if kind.is_integer() and max(map(abs, present)) > LARGEST_EXACT_INTEGER:
             return Series(name, values)
         return Series(name, np.array([np.nan if v is None else _float(v) for v in values]))
 
@@ -138,16 +139,16 @@ def without_codes(series: Series, codes: Collection[str]) -> Series:
     """A column with nothing where values stand for missing ones."""
     if series.is_numeric:
         numbers = pd.to_numeric(pd.Series(list(codes), dtype=object), errors="coerce").dropna()
-        gone = np.isin(series.values, numbers.to_numpy(dtype=float))
-        if not gone.any():
+        is_code = np.isin(series.values, numbers.to_numpy(dtype=float))
+        if not is_code.any():
             return series
-        return replace(series, values=np.where(gone, np.nan, series.values))
+        return replace(series, values=np.where(is_code, np.nan, series.values))
     rows, distinct = pd.factorize(series.values)
-    gone = np.array([*(label(v).strip() in codes for v in distinct), False])[rows]
-    if not gone.any():
+    is_code = np.array([*(label(v).strip() in codes for v in distinct), False])[rows]
+    if not is_code.any():
         return series
     values = series.values.copy()
-    values[gone] = None
+    values[is_code] = None
     return replace(series, values=values)
 
 
@@ -166,14 +167,14 @@ def _objects(values: list[object]) -> npt.NDArray[Any]:
 
 
 def _declared_order(series: nw.Series[Any]) -> tuple[object, ...] | None:
-    """The categories where somebody chose their order; None where they came as the rows did."""
+    """The categories where their order was declared; None where it is that of the rows."""
     native = series.to_native()
-    chosen = (
+    declared = (
         isinstance(series.dtype, nw.Enum)
         or isinstance(getattr(native, "dtype", None), pd.CategoricalDtype)
         or getattr(getattr(native, "type", None), "ordered", False)  # an Arrow dictionary
     )
-    return tuple(series.cat.get_categories().to_list()) if chosen else None
+    return tuple(series.cat.get_categories().to_list()) if declared else None
 
 
 def open_table(source: object) -> Table:
@@ -186,7 +187,7 @@ def open_table(source: object) -> Table:
         name, where = f"'{path.name}'", str(path.absolute())
         must_exist(path)
         style = None if is_parquet(path) else sniff(path)
-        source = _read_parquet(path) if style is None else _read_text(path, style)
+        source = _read_parquet(path) if style is None else next(read_text(path, style))
     if isinstance(source, pd.DataFrame) and not all(isinstance(c, str) for c in source.columns):
         source = source.set_axis([str(c) for c in source.columns], axis=1)
     try:
@@ -206,8 +207,8 @@ def _refuse_repeated(names: Counter[str], table: str) -> None:
     repeated = [f"{n!r} ({count} times)" for n, count in names.items() if count > 1]
     if repeated:
         raise ArdchoiceError(
-            f"Columns of the same name in {table}: {first_few(repeated)}. Which is meant cannot be "
-            "told; rename or remove all but one."
+            f"Columns of the same name in {table}: {first_few(repeated)}. Keep one of each: "
+            "rename or remove the others."
         )
 
 
@@ -224,7 +225,7 @@ def is_parquet(path: Path) -> bool:
 
 
 def needs_pyarrow() -> Any:
-    """The Parquet part of pyarrow, or an error that says how to get it."""
+    """The Parquet part of pyarrow, or an error with how to install it."""
     try:
         import pyarrow.parquet
     except ImportError as error:
@@ -235,12 +236,9 @@ def needs_pyarrow() -> Any:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    needs_pyarrow()
     try:
         return pd.read_parquet(path)
-    except ImportError as error:
-        raise ArdchoiceError(
-            "Reading Parquet needs pyarrow: pip install 'ardchoice[parquet]'."
-        ) from error
     except (OSError, ValueError) as error:
         raise ArdchoiceError(f"'{path}' is not a Parquet file that can be read: {error}") from error
 
@@ -252,11 +250,6 @@ def must_exist(path: Path) -> None:
     folder = path.parent if path.parent.is_dir() else Path()
     hint = did_you_mean(path.name, sorted(p.name for p in folder.iterdir() if p.is_file()))
     raise ArdchoiceError(f"There is no file '{path}'. {hint}")
-
-
-def _read_text(path: Path, style: TextFormat) -> pd.DataFrame:
-    (frame,) = read_text(path, style)
-    return frame
 
 
 def read_text(
@@ -272,11 +265,11 @@ def read_text(
     ----------
     path, style
     size
-        Rows of a part; all unless told.
+        Rows of a part. Default: all.
     columns
-        Those wanted; all unless told.
+        Default: all.
     as_text
-        Columns whose cells are taken as they are written.
+        Columns whose cells are read as text.
     """
     how: dict[str, Any] = {
         "sep": r"\s+" if style.separator == " " else style.separator,
@@ -285,7 +278,7 @@ def read_text(
         "compression": "gzip" if _opener(path) is gzip.open else None,
         "skipinitialspace": True,
         "keep_default_na": False,
-        "na_values": MISSING,
+        "na_values": MISSING_TEXTS,
         "low_memory": False,  # else the type of a column may change halfway down
     }
     try:
@@ -319,7 +312,7 @@ def _in_place(frame: pd.DataFrame, style: TextFormat) -> pd.DataFrame:
 
 
 def sniff(path: Path) -> TextFormat:
-    """Find out encoding (by its byte-order mark, else UTF-8, else cp1252), separator, decimal."""
+    """Detect encoding (by its byte-order mark, else UTF-8, else cp1252), separator, decimal."""
     try:
         with _opener(path)(path, "rb") as file:
             head: bytes = file.read(SNIFF_BYTES)
@@ -379,5 +372,5 @@ def _separator(lines: list[str]) -> str:
         cells, agreeing = counts.most_common(1)[0]
         return (agreeing / len(lines) if cells > 1 else 0.0, separator != " ", cells)
 
-    best = max(SEPARATORS, key=score)
+    best = max(CELL_SEPARATORS, key=score)
     return best if score(best)[0] > 0 else ","

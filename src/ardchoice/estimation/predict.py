@@ -10,11 +10,11 @@ import pandas as pd
 
 from ardchoice._types import Bools
 from ardchoice.data import (
-    LEAVE_OUT,
+    FIX_OR_DROP,
     Attribute,
     ChoiceData,
+    dropped_situations,
     every_situation,
-    left_out,
     read_like,
     rows_text,
 )
@@ -46,13 +46,14 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
     try:
         new = read_like(table, data, only=used, drop_invalid=False)
     except DataError as error:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", ArdchoiceWarning)
-            new = read_like(table, data, only=used, drop_invalid=True)
+        new = read_like(table, data, only=used, drop_invalid=True)
         errors = [p.message for p in error.problems if p.severity == "error"]
-        reasons += [message.replace(LEAVE_OUT, "").strip() for message in errors]
+        reasons += [message.replace(FIX_OR_DROP, "").strip() for message in errors]
+    else:
+        for note in new.warnings:
+            warnings.warn(note.message, ArdchoiceWarning, stacklevel=3)
     every = every_situation(table, new)
-    rows = np.setdiff1d(np.arange(len(every)), left_out(new))
+    rows = np.setdiff1d(np.arange(len(every)), dropped_situations(new))
     try:
         found = result.predict(new)
     except (TransformError, SpecificationError) as error:

@@ -6,7 +6,6 @@ on. Choices drawn anew, noise added, a file that changed or is gone: then they a
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from io import StringIO
@@ -26,13 +25,12 @@ from ardchoice.data import (
     Table,
     TextFormat,
     open_table,
-    read_long,
-    read_wide,
+    read_like,
     situation_ids,
     streams,
 )
 from ardchoice.design import Encoding
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.errors import ArdchoiceError
 from ardchoice.export.names import Names, words
 from ardchoice.files import write
 
@@ -153,15 +151,16 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     coded = [v for v in _variables(data, used) if v.recoding is not None and v.recoding.missing]
     if source.missing_values and coded:
         raise _OtherwiseError(f"Values of {name} that stand for missing ones are a level")
+    added = {*used.attributes} - {*source.attributes} | {*used.covariates} - {*source.covariates}
+    if added:
+        raise _OtherwiseError(f"The model uses columns that {name} does not have")
     if streams(str(source.path), None):
         raise _OtherwiseError(f"{name} is read part by part")
     try:
         table = open_table(str(source.path))
-        again = _read_again(table, data, source, used)
+        again = _read_again(table, data, used)
     except (ArdchoiceError, OSError):
         raise _OtherwiseError(f"{name} cannot be read as it was any more") from None
-    except KeyError:  # an attribute or covariate that was added since
-        raise _OtherwiseError(f"The model uses columns that {name} does not have") from None
     ids = pd.Index(again.situation)
     where = ids.get_indexer(pd.Index(data.situation)) if ids.is_unique else np.array([-1])
     same = len(np.unique(where)) == len(data) and (where >= 0).all()
@@ -174,36 +173,10 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     return np.asarray(every.get_indexer(pd.Index(data.situation)), dtype=np.intp), len(every)
 
 
-def _read_again(table: Table, data: ChoiceData, source: Source, used: Used) -> ChoiceData:
-    frame = table.frame.to_native()
-    columns = {name: dict(source.attributes[name]) for name in used.attributes}
-    common: dict[str, Any] = {
-        "covariates": {name: source.covariates[name] for name in used.covariates},
-        "alternatives": source.alternatives,
-        "person": source.person,
-        "weight": source.weight,
-        "missing_values": source.missing_values,
-        "drop_invalid": True,  # what was left out then is left out by position
-        "like": data,
-    }
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", ArdchoiceWarning)
-        if source.layout == "wide":
-            return read_wide(
-                frame,
-                choice=source.choice,
-                attributes=columns,
-                availability=source.availability or None,
-                **common,
-            )
-        return read_long(
-            frame,
-            situation=source.situation or "",
-            alternative=str(source.alternative),
-            chosen=source.choice,
-            attributes={name: next(iter(where.values())) for name, where in columns.items()},
-            **common,
-        )
+def _read_again(table: Table, data: ChoiceData, used: Used) -> ChoiceData:
+    only = {*used.attributes, *used.covariates}
+    # Rows that were dropped before are dropped again, by position.
+    return read_like(table.frame.to_native(), data, only=only, drop_invalid=True, observed=True)
 
 
 def _alike(data: ChoiceData, again: ChoiceData, used: Used) -> bool:

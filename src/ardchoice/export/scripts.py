@@ -12,7 +12,7 @@ from typing import Any
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 
-from ardchoice.data import MISSING
+from ardchoice.data import MISSING_TEXTS
 from ardchoice.export.description import Alternative, Description, Form, Variable
 from ardchoice.export.quoting import number, one_line, python, r
 
@@ -116,7 +116,7 @@ def write_script(model: Description, package: str, file: str, remarks: tuple[str
             text=source.text,
             encoding=_r_encoding(source.text.encoding) if source.text else "",
             gzip=str(source.path).lower().endswith(".gz"),
-            missing=list(MISSING),
+            missing=list(MISSING_TEXTS),
             unit="row" if source.layout == "wide" else "situation",
             codes={a.code: a.number for a in model.alternatives},
             numbered={a.number: a.text for a in model.alternatives},

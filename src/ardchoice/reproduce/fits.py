@@ -24,7 +24,7 @@ from ardchoice.ard import (
     laplace_evidence,
     posterior_probabilities,
 )
-from ardchoice.data import NOISE, ChoiceData, swissmetro_choices, swissmetro_specification
+from ardchoice.data import NOISE_PREFIX, ChoiceData, swissmetro_choices, swissmetro_specification
 from ardchoice.errors import ArdchoiceWarning
 from ardchoice.estimation import Model, Result, fit_mnl, probabilities, simulate_choices
 from ardchoice.numerics import single_blas_thread
@@ -95,7 +95,7 @@ def relevance(
         data, candidates, solver=make_solver(solver, seed or 0, steps), prior=as_published(tied)
     )
     lam = np.where(np.isfinite(fit.lam), fit.lam, 0.0)
-    noise = np.array([str(t.what).startswith(NOISE) for t in fit.terms])
+    noise = np.array([str(t.what).startswith(NOISE_PREFIX) for t in fit.terms])
     shown = np.flatnonzero(~noise)
     return {
         "terms": [str(fit.terms[i]) for i in shown],

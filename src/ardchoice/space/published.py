@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Literal
 
-from ardchoice.data import NOISE, ChoiceData
+from ardchoice.data import NOISE_PREFIX, ChoiceData
 from ardchoice.errors import ArdchoiceError
 from ardchoice.space.search import SearchSpace
 from ardchoice.space.terms import Term
@@ -35,7 +35,7 @@ def swissmetro_space(data: ChoiceData, size: Size = "medium") -> SearchSpace:
         return SearchSpace(data, MEDIUM, MEDIUM_BY, "CAR", attributes=ATTRIBUTES)
     if size not in ("large", "extreme"):
         raise ArdchoiceError(f"The spaces are 'medium', 'large' and 'extreme', not {size!r}.")
-    noise = [a for a in data.attributes.values() if a.name.startswith(NOISE)]
+    noise = [a for a in data.attributes.values() if a.name.startswith(NOISE_PREFIX)]
     if size == "extreme" and not noise:
         raise ArdchoiceError(
             "The extreme space needs noise: ac.datasets.swissmetro_choices(noise_to=1000)."

@@ -1,4 +1,4 @@
-"""Data to learn on, shipped with the package. PROVENANCE.md beside this file says whence."""
+"""Example data, shipped with the package; their provenance is in PROVENANCE.md."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import pandas as pd
 
 from ardchoice.data.choices import Attribute, ChoiceData
 from ardchoice.data.datasets.published import SPECIFICATIONS
+from ardchoice.data.read import read_wide
 from ardchoice.data.recode import Categorical
-from ardchoice.data.wide import read_wide
 from ardchoice.errors import ArdchoiceError, did_you_mean
 
-NOISE = "noise_"
-"""How the names of noise attributes begin."""
-LARGE_SPACE = {"TRAIN": 227, "SM": 217, "CAR": 158}
+NOISE_PREFIX = "noise_"
+"""Of the names of noise attributes."""
+LARGE_SPACE_COLUMNS = {"TRAIN": 227, "SM": 217, "CAR": 158}
 """Columns of the large space of the paper, by alternative."""
 COMMUTING, SHOPPING, LEISURE = "1", "2", "3"
 
@@ -101,9 +101,9 @@ def _with_noise(data: ChoiceData, columns: int, seed: int) -> ChoiceData:
     rng = np.random.default_rng(seed)
     attributes = dict(data.attributes)
     for j, name in enumerate(data.alternatives):
-        for k in range(columns - LARGE_SPACE[name]):
+        for k in range(columns - LARGE_SPACE_COLUMNS[name]):
             values = rng.standard_normal((1, len(data)))
-            noise = f"{NOISE}{name}{k + 1}"
+            noise = f"{NOISE_PREFIX}{name}{k + 1}"
             attributes[noise] = Attribute(noise, (j,), values)
     return replace(data, attributes=attributes)
 

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from ardchoice.data import NOISE
+from ardchoice.data import NOISE_PREFIX
 from ardchoice.report import Cell, Mark, Table
 from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
 from ardchoice.reproduce.published import FOUND, true_terms
 
-WAYS = {"tied": (f"*: {NOISE}*",), "own": ()}
+WAYS = {"tied": (f"*: {NOISE_PREFIX}*",), "own": ()}
 TITLES = {"tied": "one λ for all noise", "own": "a λ for every noise column"}
 
 

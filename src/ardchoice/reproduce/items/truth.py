@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from ardchoice.data import NOISE, swissmetro_choices, swissmetro_specification
+from ardchoice.data import NOISE_PREFIX, swissmetro_choices, swissmetro_specification
 from ardchoice.report import Cell, Table
 from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
@@ -50,7 +50,7 @@ def _tables(spaces: dict[str, SearchSpace]) -> list[Table]:
     rows = []
     for name, space in spaces.items():
         theirs, counts = published()["spaces"][name], _by_alternative(space).values()
-        noise = sum(str(t.what).startswith(NOISE) for t in space.terms)
+        noise = sum(str(t.what).startswith(NOISE_PREFIX) for t in space.terms)
         rows.append([name, len(space), noise, _columns(space), theirs["columns"], *counts])
     head = ["space", "terms", "of noise", "columns", "published", *ALTERNATIVES]
     sizes = Table("spaces", "Sizes of the search spaces", head, ["", *[",d"] * 7], rows)

@@ -9,7 +9,15 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data import FALSE, TRUE, Series, Table, as_numbers, factorise, mostly_numbers
+from ardchoice.data import (
+    FALSE_WORDS,
+    TRUE_WORDS,
+    Series,
+    Table,
+    as_numbers,
+    factorise,
+    mostly_numbers,
+)
 
 MOST_LABELS = 1000
 """Beyond this many distinct values their labels are of no use."""
@@ -63,12 +71,12 @@ class Column:
     def is_mark(self) -> bool:
         """Whether all values say yes or no."""
         said = {text.strip().casefold() for text in self.labels}
-        return 0 < len(said) <= 2 and said <= TRUE | FALSE
+        return 0 < len(said) <= 2 and said <= TRUE_WORDS | FALSE_WORDS
 
     @property
     def marked(self) -> npt.NDArray[np.bool_]:
         """Where a mark says yes; shape (rows,)."""
-        yes = [text.strip().casefold() in TRUE for text in self.labels]
+        yes = [text.strip().casefold() in TRUE_WORDS for text in self.labels]
         return np.array([*yes, False], dtype=bool)[self.codes]
 
 

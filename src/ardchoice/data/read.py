@@ -1,0 +1,252 @@
+"""`read_wide`, `read_long` and `read_like`: the public functions, which warn of what was found."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from ardchoice._types import Ints
+from ardchoice.data.choices import ChoiceData
+from ardchoice.data.long import situation_ids
+from ardchoice.data.recode import Categorical, Numeric
+from ardchoice.data.roles import missing_labels
+from ardchoice.data.source import Alternatives, Covariates, Pattern, ReadingOptions, shared_options
+from ardchoice.data.stream import read_table
+from ardchoice.data.tables import open_table
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+
+
+def read_wide(
+    table: object,
+    *,
+    alternatives: Alternatives,
+    choice: str | None,
+    attributes: Mapping[str, Pattern | Numeric | Categorical],
+    covariates: Covariates | None = None,
+    availability: Pattern | None = None,
+    person: str | None = None,
+    weight: str | None = None,
+    drop_invalid: bool = False,
+    missing_values: Sequence[object] = (),
+    like: ChoiceData | None = None,
+    stream: bool | None = None,
+) -> ChoiceData:
+    """Read choices from a table with one row per choice situation.
+
+    Parameters
+    ----------
+    table
+        A path (CSV, TSV, Parquet, a folder of Parquet files; separator, encoding and decimal sign
+        are detected) or a data frame (pandas, polars, pyarrow).
+    alternatives
+        Name -> its code in the choice column; or a list, when the codes are the names.
+    choice
+        The column with the chosen alternative's code; None for situations to be predicted.
+    attributes
+        Name -> a pattern such as ``"{alt}_TT"``, or a dict alternative -> column. An alternative
+        without such a column does not have the attribute. `Categorical` or `Numeric` around the
+        pattern sets how it is read.
+    covariates
+        Columns that describe the person, or a dict name -> column or role (`Categorical`,
+        `Numeric`, `Cut`).
+    availability
+        Pattern or dict of columns with 1 where the alternative could be chosen. Default: always
+        available.
+    person, weight
+        Columns with the person's id (for panels: repeated choices) and the weight.
+    drop_invalid
+        Drop the rows with errors, with a warning, instead of raising an error.
+    missing_values
+        Values that stand for missing ones in the columns of attributes and covariates, such as
+        ``[99999, -99]``.
+    like
+        Earlier data whose recoding of levels is applied again (for prediction).
+    stream
+        Whether a file is read part by part into compact columns on disk, which are cached for the
+        next time, instead of into memory. Default: where it might not fit in memory.
+
+    Returns
+    -------
+    ChoiceData
+    """
+    options = ReadingOptions(
+        layout="wide",
+        choice=choice,
+        availability=availability,
+        attributes=attributes,
+        covariates=covariates,
+        alternatives=alternatives,
+        person=person,
+        weight=weight,
+        drop_invalid=drop_invalid,
+        missing_values=missing_labels(missing_values),
+    )
+    return _announced(read_table(table, options, like, stream))
+
+
+def read_long(
+    table: object,
+    *,
+    situation: str | Sequence[str],
+    alternative: str,
+    chosen: str | None,
+    attributes: Sequence[str] | Mapping[str, str | Numeric | Categorical],
+    covariates: Covariates | None = None,
+    alternatives: Alternatives | None = None,
+    person: str | None = None,
+    weight: str | None = None,
+    drop_invalid: bool = False,
+    missing_values: Sequence[object] = (),
+    like: ChoiceData | None = None,
+    stream: bool | None = None,
+) -> ChoiceData:
+    """Read choices from a table with one row per choice situation and alternative.
+
+    An alternative without a row in a situation was not available there: choice sets may be ragged.
+
+    Parameters
+    ----------
+    table
+        A path (CSV, TSV, Parquet, a folder of Parquet files) or a data frame (pandas, polars,
+        pyarrow).
+    situation, alternative
+        Columns with the id of the choice situation and the alternative's name or code. Where only
+        several columns together identify the situations: a list, ``["person", "task"]``.
+    chosen
+        The column that is 1 (or true, yes) in the row of the chosen alternative; None for
+        situations to be predicted.
+    attributes
+        Columns that describe the alternative, or a dict name -> column or role. An alternative
+        that has only missing values does not have the attribute.
+    covariates
+        Columns that describe the person: the same in all rows of a situation.
+    alternatives
+        The alternatives in the order wanted, or a dict name -> code. Default: those of `like`, or
+        else those of the table, sorted.
+    person, weight
+        Columns with the person's id (for panels: repeated choices) and the weight.
+    drop_invalid
+        Drop the situations with errors, with a warning, instead of raising an error.
+    missing_values
+        Values that stand for missing ones in the columns of attributes and covariates, such as
+        ``[99999, -99]``.
+    like
+        Earlier data whose recoding of levels is applied again (for prediction).
+    stream
+        Whether a file is read part by part into compact columns on disk, which are cached for the
+        next time, instead of into memory. Default: where it might not fit in memory. The rows of a
+        situation must then be consecutive.
+
+    Returns
+    -------
+    ChoiceData
+    """
+    options = ReadingOptions(
+        layout="long",
+        situation=_situation_columns(situation),
+        alternative=alternative,
+        choice=chosen,
+        attributes=attributes,
+        covariates=covariates,
+        alternatives=alternatives,
+        person=person,
+        weight=weight,
+        drop_invalid=drop_invalid,
+        missing_values=missing_labels(missing_values),
+    )
+    return _announced(read_table(table, options, like, stream))
+
+
+def _announced(data: ChoiceData) -> ChoiceData:
+    """Warn of what was found, pointing at the caller of read_wide or read_long."""
+    for problem in data.warnings:
+        warnings.warn(problem.message, ArdchoiceWarning, stacklevel=3)
+    return data
+
+
+def _situation_columns(situation: str | Sequence[str]) -> str | tuple[str, ...]:
+    if isinstance(situation, str):
+        return situation
+    columns = tuple(situation) if isinstance(situation, Sequence) else ()
+    if not columns or not all(isinstance(c, str) for c in columns):
+        raise ArdchoiceError(
+            f"situation is a column or a list of columns, such as ['person', 'task'], not "
+            f"{situation!r}."
+        )
+    return columns[0] if len(columns) == 1 else columns
+
+
+def read_like(
+    table: object,
+    data: ChoiceData,
+    *,
+    only: Mapping[str, Collection[str]] | Collection[str] | None = None,
+    drop_invalid: bool | None = None,
+    observed: bool = False,
+) -> ChoiceData:
+    """Read another table like the one that data were read from; its notes are on the result.
+
+    Parameters
+    ----------
+    table
+        A path or a data frame with the same columns.
+    data
+        Earlier data, whose columns, alternatives and recoding are used again.
+    only
+        The attributes and covariates that are needed. Default: all. As a mapping, of an attribute
+        only the alternatives that need it.
+    drop_invalid
+        Default: as the earlier data were read.
+    observed
+        Whether to read choices, persons and weights too. Default: situations to be predicted.
+
+    Returns
+    -------
+    ChoiceData
+    """
+    source = data.source
+    if source is None:
+        raise ArdchoiceError(
+            "It is not known from which columns these data were read, so that another table "
+            "cannot be read alike: read it with ac.read_wide or ac.read_long, and like=."
+        )
+    changes: dict[str, Any] = {} if observed else dict.fromkeys(("choice", "person", "weight"))
+    if drop_invalid is not None:
+        changes["drop_invalid"] = drop_invalid
+    columns: dict[str, Any] = {}
+    for name, by in source.attributes.items():
+        if only is None or name in only:
+            needed = only[name] if isinstance(only, Mapping) else by
+            columns[name] = {a: column for a, column in by.items() if a in needed}
+            if source.layout == "long":
+                columns[name] = next(iter(by.values()))
+    options = ReadingOptions(
+        alternatives=source.alternatives,
+        attributes=columns,
+        covariates={n: c for n, c in source.covariates.items() if only is None or n in only},
+        availability=source.availability or None,
+        **shared_options(source) | changes,
+    )
+    return read_table(table, options, data)
+
+
+def dropped_situations(read: ChoiceData) -> Ints:
+    """Positions in the table of the situations that reading dropped."""
+    rows = [p.rows for p in read.warnings if p.code == "dropped"]
+    return np.array(sorted({row for some in rows for row in some}), dtype=np.intp)
+
+
+def every_situation(table: object, read: ChoiceData) -> list[object]:
+    """The ids of the situations of a table in order, those dropped in reading among them."""
+    dropped = dropped_situations(read)
+    source = read.source
+    if not len(dropped):
+        return list(read.situation.tolist())
+    if source is None or source.layout == "wide":
+        return list(range(len(read) + len(dropped)))
+    ids = situation_ids(open_table(table), source.situation or "").values
+    return list(pd.Series(pd.unique(ids)).dropna().tolist())
