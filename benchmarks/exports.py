@@ -26,7 +26,7 @@ from pathlib import Path
 from typing import Any
 
 import ardchoice as ac
-from ardchoice.cli.demo import SETTINGS, STUDY, TABLE, prepared
+from ardchoice.cli.demo import DEMO_SETTINGS, STUDY_FILE, TABLE_FILE, prepared
 from ardchoice.settings import read_settings
 from ardchoice.text import table as text_table
 from environments import CACHE, EnvironmentUnavailableError, interpreter
@@ -101,10 +101,10 @@ def r6(folder: Path) -> ac.Result:
 
 def demo(folder: Path) -> ac.Result:
     """What `ardchoice demo` finds, from the table that it writes."""
-    prepared().to_csv(folder / TABLE, index=False)
+    prepared().to_csv(folder / TABLE_FILE, index=False)
     r6_text = ac.datasets.swissmetro_specification("R6")
-    (folder / STUDY).write_text(SETTINGS % r6_text, encoding="utf-8")
-    settings = read_settings(folder / STUDY)
+    (folder / STUDY_FILE).write_text(DEMO_SETTINGS % r6_text, encoding="utf-8")
+    settings = read_settings(folder / STUDY_FILE)
     data = settings.read_choices(folder)
     space, structure = settings.make_space(data), settings.make_structure()
     return ac.specify(data, space, structure=structure).result

@@ -20,7 +20,7 @@ from rich.console import Console
 
 import ardchoice as ac
 from ardchoice.progress import Event
-from ardchoice.progress.views import Board
+from ardchoice.progress.views import PhaseTable
 from ardchoice.run import run_study
 from ardchoice.settings import read_settings
 
@@ -81,14 +81,14 @@ class _Watch:
     """Draws the live view as it is in the third fold."""
 
     def __init__(self) -> None:
-        self.board, self.picture = Board(), ""
+        self.phases, self.picture = PhaseTable(), ""
 
     def __call__(self, event: Event) -> None:
-        self.board.hear(event)
+        self.phases.update(event)
         if event.text.startswith("fold 3") and not self.picture:
             console = Console(record=True, width=WIDTH, file=io.StringIO())
             console.print("$ ardchoice run study.toml")
-            console.print(self.board)
+            console.print(self.phases)
             self.picture = _svg(console)
 
 

@@ -1,4 +1,4 @@
-"""Everything that can go wrong, said so that a modeller can fix it."""
+"""Everything that can go wrong, in words by which a modeller can fix it."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from typing import Literal
 
 FIRST_ROWS = 5
 """How many offending rows a message lists."""
-MOST_TOLD = 30
+MAX_LISTED_MISTAKES = 30
 """How many mistakes of a study file a message lists."""
 
 
 class ArdchoiceError(Exception):
-    """Base of every error that a user can mend."""
+    """Base of every error that a user can fix."""
 
 
 class DataError(ArdchoiceError):
@@ -55,9 +55,11 @@ class SettingsError(ArdchoiceError):
             super().__init__(f"{name}: {mistakes[0]}")
             return
         lines = [f"{name}: {len(mistakes)} mistakes"]
-        lines += [f"  {i}. {mistake}" for i, mistake in enumerate(mistakes[:MOST_TOLD], 1)]
-        if len(mistakes) > MOST_TOLD:
-            lines.append(f"  ... and {len(mistakes) - MOST_TOLD} more")
+        lines += [
+            f"  {i}. {mistake}" for i, mistake in enumerate(mistakes[:MAX_LISTED_MISTAKES], 1)
+        ]
+        if len(mistakes) > MAX_LISTED_MISTAKES:
+            lines.append(f"  ... and {len(mistakes) - MAX_LISTED_MISTAKES} more")
         super().__init__("\n".join(lines))
 
 
@@ -70,11 +72,11 @@ class TransformError(ArdchoiceError):
 
 
 class IdentificationError(ArdchoiceError):
-    """Some coefficients cannot be told apart by any data of this design."""
+    """Some coefficients are not identified: their columns are collinear in this design."""
 
 
 class SeparationError(ArdchoiceError):
-    """The likelihood has no finite maximum: an estimate runs to infinity."""
+    """The likelihood has no finite maximum: an estimate diverges (separation)."""
 
 
 class FileError(ArdchoiceError):
@@ -82,11 +84,11 @@ class FileError(ArdchoiceError):
 
 
 class ArdchoiceWarning(UserWarning):
-    """Something a modeller should know, though the work can go on."""
+    """Something a modeller should know, though the work can continue."""
 
 
 class ConvergenceWarning(ArdchoiceWarning):
-    """An iterative method stopped before its end: do not use what it returned."""
+    """An iterative method stopped before it converged: do not use what it returned."""
 
 
 @dataclass(frozen=True)
@@ -96,14 +98,14 @@ class Problem:
     Attributes
     ----------
     severity
-        ``"error"`` where a model would be wrong, ``"warning"`` where work can go on.
+        ``"error"`` where a model would be wrong, ``"warning"`` where work can continue.
     code
         A short fixed name of the kind of problem, such as ``"chosen-unavailable"``.
     message
         What, where (column, alternative, how many rows, the first of them), and what to do.
     rows
         Every choice situation concerned, by position in the table (wide) or among the
-        situations (long), so that it can be looked up or left out.
+        situations (long), so that it can be looked up or excluded.
     """
 
     severity: Literal["error", "warning"]

@@ -21,7 +21,7 @@ import pandas as pd
 from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError
 from ardchoice.evaluation import evaluate
-from ardchoice.export import FILE_NAMES, export
+from ardchoice.exports import FORMATS, export
 from ardchoice.files import checksum, file_lock, remove_stale_temporaries, write
 from ardchoice.progress import Listener, PhaseProgress
 from ardchoice.report import Table, to_csv, write_figures, write_report, write_tables
@@ -311,7 +311,7 @@ def outputs(settings: StudySettings, command: str | None) -> Jobs:
 def _export(package: str, study: Study, folder: Path) -> None:
     """A model that another package cannot have is no reason to be without a report."""
     try:
-        export(study, package, folder / EXPORTS / FILE_NAMES[package])
+        export(study, package, folder / EXPORTS / FORMATS[package].file_name)
     except FileError:
         raise
     except ArdchoiceError as error:

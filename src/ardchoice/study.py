@@ -18,7 +18,7 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
 from ardchoice.estimation import Result, fit, predict_table
 from ardchoice.evaluation import evaluate, selection_path
-from ardchoice.export import export
+from ardchoice.exports import export
 from ardchoice.families import Family, Mnl, must_be_family
 from ardchoice.progress import (
     Listener,

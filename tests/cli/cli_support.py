@@ -11,7 +11,7 @@ import pandas as pd
 from click.testing import CliRunner, Result
 
 import ardchoice as ac
-from ardchoice.cli import cli
+from ardchoice.cli.app import cli
 
 MODES = Path(__file__).parents[1] / "reference" / "modechoice.csv"
 PERSONS = 60

@@ -6,7 +6,7 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from ardchoice.cli import cli
+from ardchoice.cli.app import cli
 
 
 def test_wrong_usage_ends_with_two_and_no_traceback() -> None:

@@ -7,7 +7,7 @@ import numpy as np
 from cli_support import command, lines_of
 
 import ardchoice as ac
-from ardchoice.cli.demo import SETTINGS, must_be_ours, prepared
+from ardchoice.cli.demo import DEMO_SETTINGS, must_be_ours, prepared
 from ardchoice.settings import parse_settings
 
 WIDTH = 80
@@ -25,7 +25,7 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
     assert "15,542.4" in printed  # the published R6, for comparison
     assert "Value of time" in printed
     # That costs of holders of a season ticket are none of a trip is told wherever one may look.
-    for text in (printed, SETTINGS, TUTORIAL.read_text(encoding="utf-8")):
+    for text in (printed, DEMO_SETTINGS, TUTORIAL.read_text(encoding="utf-8")):
         assert "3,000 francs, as the cost of a trip" in " ".join(text.replace("#", " ").split())
     assert max(map(len, lines_of(printed)[:-1])) <= WIDTH
     # README shows a part of it.
@@ -34,12 +34,12 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
     # It is a study like any other.
     again = command("run", folder / "study.toml", "--resume")
     assert "15,212.7" in again.stdout
-    assert "finished before, so nothing was left to do" in again.stderr
+    assert "finished before: there was nothing to do" in again.stderr
 
 
 def test_its_table_holds_the_published_data(tmp_path: Path) -> None:
     prepared().to_csv(tmp_path / "swissmetro.csv", index=False)
-    ours = parse_settings(SETTINGS % "TRAIN: ASC").read_choices(tmp_path)
+    ours = parse_settings(DEMO_SETTINGS % "TRAIN: ASC").read_choices(tmp_path)
     theirs = ac.datasets.swissmetro_choices("real")
     assert (ours.available == theirs.available).all()
     assert (ours.chosen() == theirs.chosen()).all()
@@ -54,12 +54,12 @@ def test_its_table_holds_the_published_data(tmp_path: Path) -> None:
 def test_an_earlier_demo_is_overwritten_and_nothing_else(tmp_path: Path) -> None:
     folder = tmp_path / "ardchoice-demo"
     folder.mkdir()
-    must_be_ours(folder, SETTINGS, force=False)
+    must_be_ours(folder, DEMO_SETTINGS, force=False)
     study = folder / "study.toml"
-    study.write_text(SETTINGS, encoding="utf-8")
+    study.write_text(DEMO_SETTINGS, encoding="utf-8")
     (folder / "swissmetro.csv").write_text("", encoding="utf-8")
-    must_be_ours(folder, SETTINGS, force=False)
-    study.write_text(SETTINGS + "# mine\n", encoding="utf-8")
+    must_be_ours(folder, DEMO_SETTINGS, force=False)
+    study.write_text(DEMO_SETTINGS + "# mine\n", encoding="utf-8")
     assert "has been changed" in command("demo", "--out", folder, code=3).stderr
     assert study.read_text(encoding="utf-8").endswith("# mine\n")
     (folder / "swissmetro.csv").unlink()

@@ -124,14 +124,14 @@ def group():
 @group.command()
 @click.pass_obj
 def python(voice):
-    voice.resume = "ardchoice run study.toml --resume"
+    voice.resume_command = "ardchoice run study.toml --resume"
     print("begun", flush=True)
     time.sleep(600)
 
 @group.command()
 @click.pass_obj
 def library(voice):
-    voice.resume = "ardchoice run study.toml --resume"
+    voice.resume_command = "ardchoice run study.toml --resume"
     print("begun", flush=True)
     hashlib.pbkdf2_hmac("sha256", b"a", b"b", 2**31 - 1)  # Python hears nothing meanwhile
 

@@ -80,7 +80,7 @@ def test_ctrl_c_ends_with_130_and_resume_ends_with_the_same_result(folder: Path)
     assert code == 130
     assert "Traceback" not in seen
     told = " ".join(seen.split())
-    assert "interrupted. What is done is kept; go on with:" in told
+    assert "interrupted. Finished steps are saved; resume with:" in told
     assert f"ardchoice run {study} --resume" in told
     assert not (folder / "results" / "report.html").exists()
     # It is not overwritten unawares, and goes on when told.

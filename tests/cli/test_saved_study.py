@@ -6,7 +6,7 @@ import pytest
 from cli_support import command, german
 
 import ardchoice as ac
-from ardchoice.export import FILE_NAMES, PACKAGES
+from ardchoice.exports import FORMATS, PACKAGES
 
 
 @pytest.fixture(scope="module")
@@ -30,7 +30,7 @@ def test_every_package_gets_a_file_of_its_own_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     printed = command("export", folder / "study", package).stdout.strip()
-    assert printed == FILE_NAMES[package]
+    assert printed == FORMATS[package].file_name
     assert (tmp_path / printed).stat().st_size > 100
     assert "--force" in command("export", folder / "study", package, code=3).stderr
     command("export", folder / "study", package, "--force")

@@ -20,9 +20,9 @@ from cli_support import (
 from click.testing import CliRunner
 
 import ardchoice as ac
-from ardchoice.cli import cli
+from ardchoice.cli.app import cli
 from ardchoice.cli.console import Console
-from ardchoice.cli.run import end_of
+from ardchoice.cli.run import print_report_path
 from ardchoice.cli.start import doubts
 from ardchoice.settings import read_settings
 from tests_support import small_data
@@ -78,7 +78,7 @@ def test_what_did_not_converge_ends_with_four_after_all_is_written(
     data = small_data()
     study = ac.specify(data, ac.SearchSpace(data), solver=solver, rule=ac.LambdaAbove())
     with pytest.raises(click.exceptions.Exit) if code else nullcontext() as caught:
-        end_of(Console(), study, Path("results"))
+        print_report_path(Console(), study, Path("results"))
     out, err = capsys.readouterr()
     assert out == f"{Path('results') / 'report.html'}\n"
     assert ("Relevance did not converge" in err) == bool(code)

@@ -8,7 +8,7 @@ import pandas as pd
 import pytest
 from click.testing import CliRunner
 
-from ardchoice.cli import cli
+from ardchoice.cli.app import cli
 
 MODES = Path(__file__).parents[1] / "reference" / "modechoice.csv"
 

@@ -21,11 +21,11 @@ from ardchoice.progress import (
     Event,
     Listener,
     PhaseProgress,
-    listening,
     relevance_callback,
     search_callback,
+    show_progress,
 )
-from ardchoice.progress.views import Board, JsonLines, NotebookView, PlainLines, duration
+from ardchoice.progress.views import JsonLines, NotebookView, PhaseTable, PlainLines, duration
 from ardchoice.selection.search import SearchStep
 
 ESCAPE = re.compile(r"\x1b\[[0-9;?]*[a-zA-Z]")
@@ -71,7 +71,7 @@ def text_of(console: Console) -> str:
 @pytest.mark.parametrize("width", [40, 80, 200])
 def test_a_terminal_shows_every_phase_with_its_last_word_within_its_width(width: int) -> None:
     console = on_terminal(width)
-    with listening("auto", console=console) as listener:
+    with show_progress("auto", console=console) as listener:
         work(listener)
     lines = text_of(console).replace("\r", "\n").splitlines()
     assert max(map(len, lines)) <= width
@@ -88,7 +88,7 @@ def test_a_phase_that_is_stopped_is_marked_and_the_cursor_comes_back() -> None:
     console = on_terminal()
     with (
         pytest.raises(KeyboardInterrupt),
-        listening("live", console=console) as listener,
+        show_progress("live", console=console) as listener,
     ):
         listener(Event("read", text="200 choices"))
         listener(Event("search", text="round 1"))
@@ -102,13 +102,13 @@ def test_a_phase_that_is_stopped_is_marked_and_the_cursor_comes_back() -> None:
 
 def test_what_is_left_is_told_from_the_pace_and_shrinks_as_time_goes_by() -> None:
     clock, console = Clock(), on_terminal()
-    board = Board(clock)
-    board.hear(Event("evaluate", 1, 4, "fold 1 of 4", {}, 10.0, 30.0))
-    console.print(board)
+    phases = PhaseTable(clock)
+    phases.update(Event("evaluate", 1, 4, "fold 1 of 4", {}, 10.0, 30.0))
+    console.print(phases)
     clock.now += 12
-    console.print(board)
+    console.print(phases)
     clock.now += 100  # slower than its pace: nothing can be said any more
-    console.print(board)
+    console.print(phases)
     told = [line for line in text_of(console).splitlines() if "fold" in line]
     assert "about 30 s left" in told[0]
     assert "about 18 s left" in told[1]
@@ -149,7 +149,7 @@ def test_only_the_published_schedule_knows_its_end() -> None:
 
 def test_names_from_the_data_are_neither_markup_nor_control() -> None:
     console = on_terminal()
-    with listening("live", console=console) as listener:
+    with show_progress("live", console=console) as listener:
         listener(Event("search", text="[red]\x1b[2J\n[/nonsense] {oops}"))
     assert isinstance(console.file, io.StringIO)
     assert "\x1b[2J" not in console.file.getvalue()
@@ -178,7 +178,7 @@ def test_a_pipe_gets_few_plain_lines_with_the_last_word_of_every_phase() -> None
 
 def test_json_lines_hold_every_event_and_are_strict_json() -> None:
     stream = io.StringIO()
-    with listening("json", stream) as listener:
+    with show_progress("json", stream) as listener:
         work(listener)
         listener(
             Event("search", 1, 2, "é <b>", {"a": np.float64("nan"), "b": np.int64(3)}, 1.0, np.inf)
@@ -199,13 +199,13 @@ def test_json_lines_hold_every_event_and_are_strict_json() -> None:
 
 
 def test_quiet_is_quiet(capsys: pytest.CaptureFixture[str]) -> None:
-    with listening("quiet") as listener:
+    with show_progress("quiet") as listener:
         work(listener)
     assert capsys.readouterr() == ("", "")
 
 
 def test_an_unknown_kind_is_refused_with_the_nearest() -> None:
-    with pytest.raises(ac.ArdchoiceError, match="Did you mean 'plain'"), listening("plane"):  # type: ignore[arg-type]
+    with pytest.raises(ac.ArdchoiceError, match="Did you mean 'plain'"), show_progress("plane"):  # type: ignore[arg-type]
         pass
 
 
@@ -229,8 +229,8 @@ def test_durations_read_well(seconds: float, told: str) -> None:
 
 SCRIPT = """
 import sys
-from ardchoice.progress import Event, listening
-with listening("auto") as listener:
+from ardchoice.progress import Event, show_progress
+with show_progress("auto") as listener:
     listener(Event("read", text="200 choices"))
     print("a result")
     listener(Event("search", text="round 1"))
@@ -266,7 +266,7 @@ def test_a_real_terminal_is_found_and_results_stay_apart(tmp_path: Path) -> None
 def test_a_dumb_terminal_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "dumb")
     stream = io.StringIO()
-    with listening("auto", stream, console=on_terminal()) as listener:
+    with show_progress("auto", stream, console=on_terminal()) as listener:
         work(listener)
     assert "\x1b" not in stream.getvalue()
     assert "evaluate" in stream.getvalue()
@@ -290,7 +290,7 @@ def test_in_a_notebook_one_output_is_renewed(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "IPython.display", page)
     console = on_terminal()
     monkeypatch.setattr(console, "is_jupyter", True)
-    with listening("auto", console=console) as listener:
+    with show_progress("auto", console=console) as listener:
         assert isinstance(listener, NotebookView)
         work(listener)
     (table,) = shown

@@ -14,7 +14,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.export import PACKAGES
+from ardchoice.exports import PACKAGES
 from ardchoice.report import write_report, write_tables
 from ardchoice.settings import StudySettings, settings_of
 from ardchoice.space import Linear

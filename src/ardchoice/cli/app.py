@@ -1,4 +1,8 @@
-"""The group of all commands."""
+"""The group of all commands.
+
+Modules of commands import at their top only what declares a command, and the rest in its function:
+`--help` and shell completion load every module, and must not load NumPy or pandas.
+"""
 
 from __future__ import annotations
 
@@ -6,26 +10,25 @@ from typing import Any
 
 import click
 
-import ardchoice as ac
 from ardchoice.cli.completion import completion
 from ardchoice.cli.console import Console
 from ardchoice.cli.demo import demo
-from ardchoice.cli.exit_codes import ending
+from ardchoice.cli.exit_codes import errors_as_exit_codes
 from ardchoice.cli.reproduce import reproduce
 from ardchoice.cli.run import run
 from ardchoice.cli.start import check, init
 from ardchoice.cli.study import export, predict, report
 
-NAME = "ardchoice"
+COMMAND_NAME = "ardchoice"
 
 
 class Commands(click.Group):
-    """A group whose commands end with a code and a sentence, in the order they were added."""
+    """A group whose commands end with an exit code and a sentence, listed as they were added."""
 
     def invoke(self, ctx: click.Context) -> Any:
         """Run the command that was asked for."""
         ctx.obj = Console()
-        with ending(ctx.obj):
+        with errors_as_exit_codes(ctx.obj):
             return super().invoke(ctx)
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -34,7 +37,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(ac.__version__, prog_name=NAME)
+@click.version_option(package_name="ardchoice", prog_name=COMMAND_NAME)
 def cli() -> None:
     """Find, estimate and explain the utility functions of discrete choice models.
 
@@ -52,8 +55,3 @@ def cli() -> None:
 
 for command in (init, check, run, predict, export, report, demo, reproduce, completion):
     cli.add_command(command)
-
-
-def main() -> None:
-    """Run the command line."""
-    cli(prog_name=NAME)

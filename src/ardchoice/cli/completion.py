@@ -5,10 +5,10 @@ from __future__ import annotations
 import click
 from click.shell_completion import get_completion_class
 
-VARIABLE = "_ARDCHOICE_COMPLETE"
+COMPLETION_VARIABLE = "_ARDCHOICE_COMPLETE"
 
 
-@click.command(short_help="Make your shell complete what you type.")
+@click.command(short_help="Shell completion of commands, options and files.")
 @click.argument("shell", type=click.Choice(["bash", "zsh", "fish"]))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> None:
@@ -20,7 +20,7 @@ def completion(ctx: click.Context, shell: str) -> None:
       ardchoice completion zsh  >> ~/.zshrc
       ardchoice completion fish > ~/.config/fish/completions/ardchoice.fish
     """  # noqa: D301 - click reads the backspace
-    made = get_completion_class(shell)
-    if made is None:
+    completer = get_completion_class(shell)
+    if completer is None:
         raise click.UsageError(f"There is no completion for {shell}.")
-    click.echo(made(ctx.find_root().command, {}, "ardchoice", VARIABLE).source())
+    click.echo(completer(ctx.find_root().command, {}, "ardchoice", COMPLETION_VARIABLE).source())

@@ -1,4 +1,4 @@
-"""How the command line speaks: results to standard output, everything else to standard error."""
+"""Output of the command line: results to standard output, everything else to standard error."""
 
 from __future__ import annotations
 
@@ -11,49 +11,53 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import TextIO
+from typing import Any, TextIO
 
 from ardchoice.errors import ArdchoiceWarning
 
-CONTROL = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What could move a cursor, clear a screen or turn text round; names come from tables."""
+CONTROL_CHARACTERS = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What could move a cursor, clear a screen or reverse text; names come from tables."""
 
 
 @dataclass(eq=False)
 class Console:
-    """What to say where.
+    """Writes results, notes and errors of one command.
 
     Attributes
     ----------
     as_json
         Whether whatever goes to standard error is a JSON object per line.
-    resume
-        The command that goes on with what is interrupted; None where nothing is kept.
+    resume_command
+        The command that resumes interrupted work; None where there are no checkpoints.
     """
 
     as_json: bool = False
-    resume: str | None = None
+    resume_command: str | None = None
 
-    def error(self, message: str, code: int) -> None:
-        """What went wrong."""
-        message = in_settings(message)
-        if self.as_json:
-            _json_line({"event": "error", "message": message, "exit_code": code})
-        else:
-            _line(f"ardchoice: {message}", sys.stderr)
+    def echo(self, text: str) -> None:
+        """Print a result for people."""
+        _write_line(text, sys.stdout, wrap=False)
+
+    def error(self, message: str, exit_code: int) -> None:
+        """Report what went wrong."""
+        self._message("error", "ardchoice: ", message, exit_code=exit_code)
 
     def warning(self, message: str) -> None:
-        """What to know, though work goes on."""
-        message = in_settings(message)
-        if self.as_json:
-            _json_line({"event": "warning", "message": message})
-        else:
-            _line(f"ardchoice: note: {message}", sys.stderr)
+        """Report what a modeller should know, though the work continues."""
+        self._message("warning", "ardchoice: note: ", message)
 
     def note(self, message: str) -> None:
-        """What is only for people: left out of JSON."""
+        """Report what is only for people: omitted from JSON."""
         if not self.as_json:
-            _line(message, sys.stderr)
+            _write_line(message, sys.stderr)
+
+    def _message(self, event: str, prefix: str, message: str, **fields: Any) -> None:
+        message = in_settings(message)
+        if self.as_json:
+            sys.stderr.write(json.dumps({"event": event, "message": message, **fields}) + "\n")
+            sys.stderr.flush()
+        else:
+            _write_line(prefix + message, sys.stderr)
 
 
 def in_settings(text: str) -> str:
@@ -61,20 +65,15 @@ def in_settings(text: str) -> str:
     return text.replace("drop_invalid=True", "drop_invalid = true")
 
 
-def say(text: str) -> None:
-    """A result, for people."""
-    _line(text, sys.stdout, wrap=False)
-
-
 def strip_control_characters(text: str) -> str:
-    r"""Text that a terminal only shows: control characters are spelled out, as ``\x1b``."""
-    return CONTROL.sub(lambda found: ascii(found[0])[1:-1], text)
+    r"""Text that cannot steer a terminal: control characters are spelled out, as ``\x1b``."""
+    return CONTROL_CHARACTERS.sub(lambda found: ascii(found[0])[1:-1], text)
 
 
 @contextmanager
-def telling_warnings(voice: Console) -> Iterator[None]:
-    """Warnings are sentences for the user, each once; those of libraries are for developers."""
-    told: set[str] = set()
+def warnings_as_notes(console: Console) -> Iterator[None]:
+    """Show our warnings as sentences, each once; those of libraries only where Python is asked."""
+    shown: set[str] = set()
 
     def show(
         message: Warning | str,
@@ -85,9 +84,9 @@ def telling_warnings(voice: Console) -> Iterator[None]:
         line: str | None = None,
     ) -> None:
         if issubclass(category, ArdchoiceWarning):
-            if str(message) not in told:
-                voice.warning(str(message))
-            told.add(str(message))
+            if str(message) not in shown:
+                console.warning(str(message))
+            shown.add(str(message))
         elif sys.warnoptions:
             sys.stderr.write(warnings.formatwarning(message, category, filename, lineno, line))
 
@@ -97,12 +96,7 @@ def telling_warnings(voice: Console) -> Iterator[None]:
         yield
 
 
-def _json_line(row: dict[str, object]) -> None:
-    sys.stderr.write(json.dumps(row) + "\n")
-    sys.stderr.flush()
-
-
-def _line(text: str, stream: TextIO, *, wrap: bool = True) -> None:
+def _write_line(text: str, stream: TextIO, *, wrap: bool = True) -> None:
     text = strip_control_characters(text)
     if wrap and stream.isatty():
         width = shutil.get_terminal_size().columns
@@ -113,15 +107,13 @@ def _line(text: str, stream: TextIO, *, wrap: bool = True) -> None:
 
 
 def _wrapped(line: str, width: int) -> str:
-    """Between words, further lines under the beginning of the text."""
-    indent = re.match(r" *(\d+\. |- )?", line)
-    under = " " * len(indent[0] if indent else "")
+    """Wrapped between words, further lines under the beginning of the text."""
+    bullet = re.match(r" *(\d+\. |- )?", line)
     return textwrap.fill(
         line,
         width,
-        subsequent_indent=under,
+        subsequent_indent=" " * len(bullet[0] if bullet else ""),
         break_long_words=False,
         break_on_hyphens=False,
-        drop_whitespace=True,
         replace_whitespace=False,
     )

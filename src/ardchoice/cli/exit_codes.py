@@ -1,29 +1,32 @@
-"""How a command ends: every way out has a code and a sentence, and none of them is a traceback."""
+"""Exit codes: a command ends with a code and a sentence, never with a traceback."""
 
 from __future__ import annotations
 
 import os
-import platform
 import signal
 import socket
 import sys
-import tempfile
 import threading
-import traceback
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from enum import IntEnum
-from importlib.metadata import version
 from types import FrameType
+from typing import NoReturn
 
 import click
 
-from ardchoice.cli.console import Console, telling_warnings
+from ardchoice.cli import INTERRUPTED_EXIT_CODE
+from ardchoice.cli.console import Console, warnings_as_notes
 from ardchoice.errors import ArdchoiceError
 
-GRACE = 1.2
-"""Seconds an interrupted command has to end by itself, files closed and cursor restored."""
+GRACE_SECONDS = 1.2
+"""What an interrupted command has to end by itself, files closed and cursor restored."""
 SHOW_CURSOR = b"\x1b[?25h"
+IMPORT_SYSTEM = "<frozen importlib._bootstrap>"
+NO_MEMORY = (
+    "There is not enough memory. Use fewer transforms or interactions in the space, or a part of "
+    "the table."
+)
 
 
 class Code(IntEnum):
@@ -34,122 +37,129 @@ class Code(IntEnum):
     USAGE = 2
     BAD_INPUT = 3
     NOT_CONVERGED = 4
-    INTERRUPTED = 130
+    INTERRUPTED = INTERRUPTED_EXIT_CODE
 
 
 @contextmanager
-def ending(voice: Console) -> Iterator[None]:
-    """Whatever happens in the block ends with a code and, where something is wrong, a sentence."""
-    code = Code.DONE
+def errors_as_exit_codes(console: Console) -> Iterator[None]:
+    """End the block with an exit code and, where something is wrong, a sentence."""
     try:
-        with _stopping(voice), telling_warnings(voice):
+        with _interruptible(console), warnings_as_notes(console):
             yield
             sys.stdout.flush()
         return
     except (click.ClickException, click.exceptions.Exit, SystemExit):
         raise
     except BrokenPipeError:
-        _forget_output()
+        _discard_output()
+        raise click.exceptions.Exit(Code.DONE) from None
     except (click.Abort, KeyboardInterrupt):
-        code = Code.INTERRUPTED
-        voice.error(_interrupted(voice), code)
+        code, message = Code.INTERRUPTED, _interrupted(console)
     except ArdchoiceError as error:
-        code = Code.BAD_INPUT
-        voice.error(str(error), code)
+        code, message = Code.BAD_INPUT, str(error)
     except OSError as error:
-        code = Code.BAD_INPUT
         where = f" {error.filename}" if error.filename else ""
-        voice.error(f"Cannot read or write{where}: {error.strerror or error}.", code)
-    except MemoryError:
-        code = Code.BAD_INPUT
-        voice.error(
-            "There is not enough memory. Use fewer forms or interactions in the space, or a part "
-            "of the table.",
-            code,
+        code, message = (
+            Code.BAD_INPUT,
+            f"Cannot read or write{where}: {error.strerror or error}.",
         )
+    except MemoryError:
+        code, message = Code.BAD_INPUT, NO_MEMORY
     except Exception as error:
-        code = Code.BUG
-        voice.error(_unexpected(error), code)
+        code, message = Code.BUG, _bug_report(error)
+    console.error(message, code)
     raise click.exceptions.Exit(code)
 
 
-def _interrupted(voice: Console) -> str:
-    if voice.resume is None:
+def _interrupted(console: Console) -> str:
+    if console.resume_command is None:
         return "interrupted."
-    return f"interrupted. What is done is kept; go on with:\n  {voice.resume}"
+    return f"interrupted. Finished steps are saved; resume with:\n  {console.resume_command}"
 
 
-def _unexpected(error: Exception) -> str:
-    """A sentence on a bug, and where all of it was written."""
-    said = f"{type(error).__name__}: {error}".splitlines()[0][:200]
+def _bug_report(error: Exception) -> str:
+    """A sentence on a bug, and the file that its traceback was written to."""
+    import platform
+    import tempfile
+    import traceback
+    from importlib.metadata import version
+
+    summary = f"{type(error).__name__}: {error}".splitlines()[0][:200]
     head = (
         f"ardchoice {version('ardchoice')}, Python {platform.python_version()}, "
         f"{platform.platform()}\n{' '.join(sys.argv)}\n\n"
     )
-    full = head + "".join(traceback.format_exception(error))
-    message = f"Something went wrong that should not have: {said}."
+    message = f"Something went wrong that should not have: {summary}."
     try:
         handle, path = tempfile.mkstemp(prefix="ardchoice-error-", suffix=".txt")
         with open(handle, "w", encoding="utf-8", errors="replace") as file:  # noqa: PTH123 - a handle
-            file.write(full)
+            file.write(head + "".join(traceback.format_exception(error)))
     except OSError:
         return message
-    return f"{message}\nWhere, in full, is in {path}; please report it with that file."
+    return f"{message}\nThe full traceback is in {path}; please report it with that file."
 
 
-def _forget_output() -> None:
+def _discard_output() -> None:
     """Nobody reads any more (`| head`): what is still to be flushed goes nowhere, quietly."""
     with suppress(OSError, ValueError):
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, sys.stdout.fileno())
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 # -- Signals -------------------------------------------------------------------------------------
 
 
 @contextmanager
-def _stopping(voice: Console) -> Iterator[None]:
+def _interruptible(console: Console) -> Iterator[None]:
     """Ctrl-C and SIGTERM end the block by a KeyboardInterrupt, and the process if that hangs.
 
-    Python hears signals between its own instructions only. A long call into a numerical library
-    would delay them, so a thread that is woken at once waits for a moment and then ends it all:
-    files are written whole or not at all, so nothing is lost.
+    Python handles signals between its own instructions only. A long call into a numerical library
+    would delay them, so a thread that is woken at once waits for a moment and then exits: files
+    are written whole or not at all, so nothing is lost.
     """
     if threading.current_thread() is not threading.main_thread():
         yield
         return
-    over = threading.Event()
-    ours, theirs = socket.socketpair()
-    theirs.setblocking(False)
-    before = {s: signal.signal(s, _interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
-    woken = signal.set_wakeup_fd(theirs.fileno(), warn_on_full_buffer=False)
-    threading.Thread(target=_watch, args=(ours, over, voice), daemon=True).start()
+    finished, interrupted = threading.Event(), threading.Event()
+
+    def interrupt(signum: int, frame: FrameType | None) -> None:
+        # Where a module is imported, an exception may be swallowed, or printed with a traceback.
+        if interrupted.is_set() or _is_importing(frame):
+            _exit_at_once(console)
+        interrupted.set()
+        raise KeyboardInterrupt
+
+    receiver, sender = socket.socketpair()
+    sender.setblocking(False)
+    handlers = {s: signal.signal(s, interrupt) for s in (signal.SIGINT, signal.SIGTERM)}
+    wakeup = signal.set_wakeup_fd(sender.fileno(), warn_on_full_buffer=False)
+    threading.Thread(target=_watch, args=(receiver, finished, console), daemon=True).start()
     try:
         yield
     finally:
-        over.set()
-        signal.set_wakeup_fd(woken)
-        for which, handler in before.items():
-            signal.signal(which, handler)
-        theirs.close()
+        finished.set()
+        signal.set_wakeup_fd(wakeup)
+        for signum, handler in handlers.items():
+            signal.signal(signum, handler)
+        sender.close()
 
 
-def _interrupt(signum: int, frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _is_importing(frame: FrameType | None) -> bool:
+    while frame is not None and frame.f_code.co_filename != IMPORT_SYSTEM:
+        frame = frame.f_back
+    return frame is not None
 
 
-def _watch(pipe: socket.socket, over: threading.Event, voice: Console) -> None:
-    stops = {int(signal.SIGINT), int(signal.SIGTERM)}
-    with pipe:
-        while heard := pipe.recv(1):
-            if heard[0] in stops:
-                break
-        else:
-            return
-    if over.wait(GRACE):
-        return
-    with suppress(OSError, ValueError):
-        voice.error(_interrupted(voice), Code.INTERRUPTED)
+def _watch(receiver: socket.socket, finished: threading.Event, console: Console) -> None:
+    with receiver:
+        while (signum := receiver.recv(1)) and signum[0] not in (signal.SIGINT, signal.SIGTERM):
+            pass
+    if signum and not finished.wait(GRACE_SECONDS):
+        _exit_at_once(console)
+
+
+def _exit_at_once(console: Console) -> NoReturn:
+    with suppress(Exception):
+        console.error(_interrupted(console), Code.INTERRUPTED)
         if sys.stderr.isatty():
             os.write(2, SHOW_CURSOR)
     os._exit(Code.INTERRUPTED)

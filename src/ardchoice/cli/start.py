@@ -1,32 +1,28 @@
-"""`ardchoice init` and `check`: from a table to a study file, and what is to be expected of it."""
+"""`ardchoice init` and `check`: from a table to a study file, and what to expect of it."""
 
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
-from ardchoice.cli.console import Console, say, strip_control_characters
+from ardchoice.cli.console import Console, strip_control_characters
 from ardchoice.cli.places import (
-    STDOUT,
     command_line,
     force_option,
+    is_standard_output,
     must_be_free,
     new_file,
     write_or_print,
 )
-from ardchoice.data import must_exist
 from ardchoice.errors import ArdchoiceError
-from ardchoice.settings import (
-    Finding,
-    check_study,
-    example_settings,
-    guess_findings,
-    guess_settings,
-)
 
-NONE = "-"
-"""How a user says that a role has no column."""
+if TYPE_CHECKING:
+    from ardchoice.settings import Finding
+
+NO_COLUMN = "-"
+"""How a user answers that a role has no column."""
 
 
 @click.command(short_help="Look at a table, write a study file.")
@@ -37,12 +33,12 @@ NONE = "-"
 @click.option("--example", is_flag=True, help="Write a study file with every setting instead.")
 @click.pass_obj
 def init(
-    voice: Console, table: Path | None, out: Path, force: bool, ask: bool, example: bool
+    console: Console, table: Path | None, out: Path, force: bool, ask: bool, example: bool
 ) -> None:
     """Look at TABLE and write a study file that guesses the roles of its columns.
 
-    TABLE is a CSV, TSV or Parquet file; separator, encoding and decimal sign are found out. Every
-    guess stands in the file with its reason and what else it could be. --out - prints it.
+    TABLE is a CSV, TSV or Parquet file; separator, encoding and decimal sign are detected. Every
+    guess is written with its reason and its alternatives. --out - prints the file.
 
     \b
     Examples:
@@ -50,38 +46,44 @@ def init(
       ardchoice init choices.parquet --out trips.toml --ask
       ardchoice init --example --out example.toml
     """  # noqa: D301 - click reads the backspace
+    from ardchoice.data import must_exist
+    from ardchoice.settings import example_settings, guess_settings
+
     if example == (table is not None):
-        raise click.UsageError("Name a table to look at, or say --example.")
+        raise click.UsageError("Name a table to look at, or use --example.")
     if table is not None:
         must_exist(table)
-    if str(out) != STDOUT:
+    if not is_standard_output(out):
         must_be_free(out, force)
     if table is None:
         write_or_print(out, example_settings(), force)
         return
     answers = ask_roles(table) if ask else {}
-    text = guess_settings(table, answers, folder=Path() if str(out) == STDOUT else out.parent)
+    text = guess_settings(table, answers, folder=Path() if is_standard_output(out) else out.parent)
     write_or_print(out, text, force)
     for doubt in doubts(text):
-        voice.warning(doubt)
-    if str(out) != STDOUT:
-        voice.note(f"Look through it, then: {command_line('check', out)}")
+        console.warning(doubt)
+    if not is_standard_output(out):
+        console.note(f"Look through it, then: {command_line('check', out)}")
 
 
 @click.command(short_help="What is in the data, what is wrong, how long it takes.")
 @click.argument("study", type=click.Path(path_type=Path))
-def check(study: Path) -> None:
+@click.pass_obj
+def check(console: Console, study: Path) -> None:
     """What is in the data of a STUDY file, what is wrong, how large the space, how long it takes.
 
     \b
     Examples:
       ardchoice check study.toml
     """  # noqa: D301 - click reads the backspace
-    say(check_study(study))
+    from ardchoice.settings import check_study
+
+    console.echo(check_study(study))
 
 
 def doubts(text: str) -> list[str]:
-    """What a guessed study file asks to be looked at, a sentence or two each."""
+    """The guesses that a study file asks to be confirmed, a sentence or two each."""
     found: list[str] = []
     for line in text.splitlines():
         if line.startswith("# ! "):
@@ -94,28 +96,32 @@ def doubts(text: str) -> list[str]:
 
 
 def ask_roles(table: Path) -> dict[str, str]:
-    """Role -> what the user says it is; later guesses know of earlier answers."""
+    """Role -> the user's answer; later guesses take earlier answers into account."""
+    from ardchoice.settings import guess_findings
+
     answers: dict[str, str] = {}
-    click.echo(f"Return takes the guess, {NONE} stands for none.", err=True)
+    click.echo(f"Return takes the guess, {NO_COLUMN} stands for none.", err=True)
     while True:
-        waiting = {r: f for r, f in guess_findings(table, answers).items() if r not in answers}
-        if not waiting:
+        open_roles = {r: f for r, f in guess_findings(table, answers).items() if r not in answers}
+        if not open_roles:
             return answers
-        role, finding = next(iter(waiting.items()))
+        role, finding = next(iter(open_roles.items()))
         answers[role] = _ask(table, role, finding, answers)
 
 
 def _ask(table: Path, role: str, finding: Finding, answers: dict[str, str]) -> str:
     """Ask until the answer can be used."""
+    from ardchoice.settings import guess_findings
+
     why = f"{finding.why[:1].upper()}{finding.why[1:]}."
     also = f" Could also be: {', '.join(finding.instead)}." if finding.instead else ""
     click.echo(f"\n{strip_control_characters(why + also)}", err=True)
     while True:
-        guess = finding.value or NONE
-        said = click.prompt(
+        guess = finding.value or NO_COLUMN
+        typed = click.prompt(
             f"{role} [{strip_control_characters(guess)}]", guess, show_default=False, err=True
         )
-        answer = "" if said == NONE else str(said)
+        answer = "" if typed == NO_COLUMN else str(typed)
         try:
             guess_findings(table, {**answers, role: answer})
         except ArdchoiceError as error:

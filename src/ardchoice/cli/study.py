@@ -7,21 +7,21 @@ import io
 from pathlib import Path
 
 import click
-import numpy as np
-import pandas as pd
 
 import ardchoice as ac
-from ardchoice.cli.places import STDOUT, force_option, must_be_free, new_file, write_or_print
+from ardchoice.cli.places import (
+    STANDARD_OUTPUT,
+    force_option,
+    is_standard_output,
+    must_be_free,
+    new_file,
+    write_or_print,
+)
 from ardchoice.errors import ArdchoiceError
-from ardchoice.export import FILE_NAMES, PACKAGES, SCRIPTS, companions, write_latex, write_text
-from ardchoice.progress import PhaseProgress, listening
-from ardchoice.report import strip_control_characters
+from ardchoice.formats import FORMATS
 
-DIGITS = 10
-"""Of probabilities: more than any use of them needs."""
-
-READABLE = {"text": write_text, "latex": write_latex}
-"""What can be printed: scripts say where the table is, seen from where they stand."""
+PROBABILITY_DIGITS = 10
+"""Significant digits: more than any use of probabilities needs."""
 
 study_argument = click.argument("study", type=click.Path(path_type=Path))
 
@@ -29,7 +29,7 @@ study_argument = click.argument("study", type=click.Path(path_type=Path))
 @click.command(short_help="Probabilities of other choice situations.")
 @study_argument
 @click.argument("table", type=click.Path(dir_okay=False, path_type=Path))
-@click.option("--out", type=new_file, default=STDOUT, help="A CSV file; printed unless told.")
+@click.option("--out", type=new_file, default=STANDARD_OUTPUT, help="A CSV file. Default: printed.")
 @force_option
 def predict(study: Path, table: Path, out: Path, force: bool) -> None:
     """Probabilities of the choice situations in TABLE, by a saved STUDY.
@@ -43,42 +43,40 @@ def predict(study: Path, table: Path, out: Path, force: bool) -> None:
       ardchoice predict results new.csv
       ardchoice predict results new.parquet --out probabilities.csv
     """  # noqa: D301 - click reads the backspace
-    if str(out) != STDOUT:
+    if not is_standard_output(out):
         if out.exists() and table.exists() and out.samefile(table):
-            raise ArdchoiceError(f"'{out}' is the table itself; --out says where to write instead.")
+            raise ArdchoiceError(f"'{out}' is the table itself; choose another place with --out.")
         must_be_free(out, force)
     write_or_print(out, probabilities(ac.load(study), table), force)
 
 
 def probabilities(study: ac.Study, table: Path) -> str:
     """As CSV: the id of the situation, or the number of its row, and a column per alternative."""
-    found = study.predict(table)
-    source = study.data.source
+    from ardchoice.report import strip_control_characters
+
+    found, source = study.predict(table), study.data.source
     ids = source.situation if source is not None and source.situation else "row"
-    ids = ids if isinstance(ids, str) else " / ".join(ids)
-    return _csv(ids, found.index.tolist(), found)
-
-
-def _csv(ids: str, first: list[object], frame: pd.DataFrame) -> str:
+    head = [ids if isinstance(ids, str) else " / ".join(ids), *map(str, found.columns)]
     buffer = io.StringIO()
     lines = csv.writer(buffer, lineterminator="\n")
-    lines.writerow([strip_control_characters(str(name)) for name in (ids, *frame.columns)])
-    for which, row in zip(first, frame.to_numpy(), strict=True):
-        shown = strip_control_characters(which) if isinstance(which, str) else which
-        lines.writerow([shown, *("" if np.isnan(p) else f"{p:.{DIGITS}g}" for p in row)])
+    lines.writerow(map(strip_control_characters, head))
+    for first, row in zip(found.index.tolist(), found.to_numpy().tolist(), strict=True):
+        label = strip_control_characters(first) if isinstance(first, str) else first
+        # A row that cannot be predicted has no numbers, which are unequal to themselves.
+        lines.writerow([label, *(f"{p:.{PROBABILITY_DIGITS}g}" if p == p else "" for p in row)])
     return buffer.getvalue()
 
 
 @click.command(short_help="The model as a script for another package.")
 @study_argument
-@click.argument("package", type=click.Choice(PACKAGES))
-@click.option("--out", type=new_file, help="A file; named after PACKAGE if left.")
+@click.argument("package", type=click.Choice(list(FORMATS)))
+@click.option("--out", type=new_file, help="The file to write. Default: named after PACKAGE.")
 @force_option
 def export(study: Path, package: str, out: Path | None, force: bool) -> None:
     """Write the model of a saved STUDY for another PACKAGE.
 
-    A script reads your table, makes the transforms, estimates, and says which log-likelihood to
-    expect. `text` and `latex` are the utility functions; --out - prints these.
+    A script reads your table, makes the transforms, estimates, and compares the log-likelihood
+    with ours. `text` and `latex` are the utility functions; --out - prints these.
 
     \b
     Examples:
@@ -86,15 +84,18 @@ def export(study: Path, package: str, out: Path | None, force: bool) -> None:
       ardchoice export results apollo --out model.R
       ardchoice export results text --out -
     """  # noqa: D301 - click reads the backspace
-    out = Path(FILE_NAMES[package]) if out is None else out
-    if str(out) != STDOUT:
-        for path in (out, *companions(out)) if package in SCRIPTS else (out,):
+    from ardchoice.exports import companions, readable_text
+
+    form = FORMATS[package]
+    out = Path(form.file_name) if out is None else out
+    if not is_standard_output(out):
+        for path in (out, *companions(out)) if form.is_script else (out,):
             must_be_free(path, force)
         click.echo(ac.load(study).export(package, out))
         return
-    if package not in READABLE:
-        raise click.UsageError("A script is written to a file: it says where the table is.")
-    click.echo(READABLE[package](ac.load(study).result))
+    if form.is_script:
+        raise click.UsageError("A script is written to a file: it has the path of the table.")
+    click.echo(readable_text(ac.load(study).result, package))
 
 
 @click.command(short_help="The report of a saved study.")
@@ -109,10 +110,12 @@ def report(study: Path, out: Path, force: bool) -> None:
       ardchoice report results
       ardchoice report results --out talk.html
     """  # noqa: D301 - click reads the backspace
-    if str(out) == STDOUT:
+    from ardchoice.progress import PhaseProgress, show_progress
+
+    if is_standard_output(out):
         raise click.UsageError("A report is written to a file.")
     must_be_free(out, force)
-    with listening("auto") as listener:
+    with show_progress() as listener:
         PhaseProgress("report", listener)(0, 0, str(out))
         ac.load(study).report(out)
     click.echo(out)

@@ -1,6 +1,6 @@
-"""How far a run is: events, and the ways to tell them to a person or a program."""
+"""Progress of a run: events, and the ways to show them to a person or a program."""
 
-from ardchoice.progress.callbacks import KINDS, Kind, Progress, listening, progress_callback
+from ardchoice.progress.callbacks import KINDS, Kind, Progress, progress_callback, show_progress
 from ardchoice.progress.event import (
     PHASES,
     Event,
@@ -22,8 +22,8 @@ __all__ = [
     "PhaseProgress",
     "Progress",
     "duration",
-    "listening",
     "progress_callback",
     "relevance_callback",
     "search_callback",
+    "show_progress",
 ]

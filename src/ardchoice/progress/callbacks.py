@@ -1,4 +1,4 @@
-"""`listening`: a listener for the place where the program runs."""
+"""`show_progress`: the view of progress that suits the place where the program runs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ Kind = Literal["auto", "live", "plain", "json", "quiet"]
 KINDS: tuple[Kind, ...] = get_args(Kind)
 
 Progress = bool | Listener
-"""What `specify` takes: whether to tell, or whom."""
+"""What `specify` takes: whether to show progress, or a callback of one's own."""
 
 
 @contextmanager
-def listening(
+def show_progress(
     kind: Kind = "auto", stream: TextIO | None = None, *, console: Console | None = None
 ) -> Iterator[Listener]:
-    """A listener that shows events while the block runs.
+    """Show the events of a run while the block runs; gives the callback that takes them.
 
     Parameters
     ----------
@@ -33,13 +33,13 @@ def listening(
         ``"json"``: a JSON object per event and line. ``"quiet"``: nothing. ``"auto"``: live on a
         terminal and in a notebook, plain elsewhere.
     stream
-        Where to; standard error unless told.
+        Default: standard error.
     console
-        Where to, for the live view; made of the stream unless told.
+        Of the live view. Default: one that writes to the stream.
     """
     view = _view(kind, stream, console)
     if view is None:
-        yield _nobody
+        yield _ignore
         return
     with view:
         yield view
@@ -47,11 +47,11 @@ def listening(
 
 @contextmanager
 def progress_callback(progress: Progress) -> Iterator[Listener | None]:
-    """The listener that ``progress=`` of a verb asks for; None for nobody."""
+    """The callback that an argument ``progress=`` asks for; None for no progress."""
     if progress is False or progress is None:
         yield None
     elif progress is True:
-        with listening("auto") as listener:
+        with show_progress() as listener:
             yield listener
     elif callable(progress):
         yield progress
@@ -80,5 +80,5 @@ def _view(kind: Kind, stream: TextIO | None, console: Console | None) -> View | 
     return LiveView(console)
 
 
-def _nobody(event: Event) -> None:
-    """Nothing is told."""
+def _ignore(event: Event) -> None:
+    """Show nothing."""

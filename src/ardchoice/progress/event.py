@@ -1,4 +1,4 @@
-"""`Event`: something to tell of a run; and who makes events of what solvers and searches say."""
+"""`Event`: one step of a run; callbacks that turn steps of solvers and searches into events."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from ardchoice.selection import SearchStep
 
 Phase = Literal["read", "relevance", "search", "estimate", "evaluate", "report"]
 PHASES: tuple[Phase, ...] = get_args(Phase)
-"""What a run consists of, in order."""
+"""The phases of a run, in order."""
 
 Value = float | int | str | bool | None
 
 
 @dataclass(frozen=True)
 class Event:
-    """One thing to tell of a run.
+    """One step of a run.
 
     Attributes
     ----------
@@ -34,7 +34,7 @@ class Event:
     seconds
         Since the phase began.
     seconds_left
-        For the rest of what `of` counts, at the pace so far; None where nothing can be said.
+        For the rest of what `of` counts, at the pace so far; None where that is unknown.
     """
 
     phase: Phase
@@ -51,18 +51,21 @@ Listener = Callable[[Event], None]
 
 @dataclass(frozen=True)
 class PhaseProgress:
-    """Makes events of one phase, works out time and pace, and passes them on.
+    """Makes the events of one phase, with time and pace, and calls a callback with them.
 
-    >>> tell = Telling("evaluate", listener)
-    >>> tell(2, 5, "fold 2 of 5")
+    >>> progress = PhaseProgress("evaluate", print)
+    >>> progress(2, 5, "fold 2 of 5")  # doctest: +ELLIPSIS
+    Event(phase='evaluate', done=2, of=5, text='fold 2 of 5', ...)
 
     Attributes
     ----------
     phase
     listener
-        None for nobody.
+        The callback; None for no progress.
     even
-        Whether pieces take about the same time each; without that there is no pace.
+        Whether steps take about the same time each; without that there is no pace.
+    started
+        On the clock of `time.perf_counter`.
     """
 
     phase: Phase
@@ -71,26 +74,26 @@ class PhaseProgress:
     started: float = field(default_factory=time.perf_counter)
 
     def __call__(self, done: int = 0, of: int = 0, text: str = "", **values: Value) -> None:
-        """Tell that `done` of `of` is over."""
+        """Report that `done` of `of` steps are finished."""
         if self.listener is None:
             return
         seconds = time.perf_counter() - self.started
-        # Without a first piece there is no pace, without an end nothing that is left.
+        # Without a first step there is no pace, without a known end nothing remains.
         left = seconds * (of - done) / done if self.even and 0 < done <= of else None
         self.listener(Event(self.phase, done, of, text, values, seconds, left))
 
 
 def relevance_callback(listener: Listener | None, solver: Solver) -> Callable[[Step], None] | None:
-    """What `fit_ard(progress=...)` takes; only the published schedule has an end that is known."""
+    """The callback of `fit_ard`; only the published schedule knows its number of steps."""
     if listener is None:
         return None
-    tell = PhaseProgress("relevance", listener)
+    report = PhaseProgress("relevance", listener)
     unit, ends = {Dsvi: ("epoch", False), DsviPaper: ("step", True)}.get(
         type(solver), ("pass", False)
     )
 
     def progress(step: Step) -> None:
-        tell(
+        report(
             step.iteration,
             step.of if ends else 0,
             f"{unit} {step.iteration:,}"
@@ -105,13 +108,13 @@ def relevance_callback(listener: Listener | None, solver: Solver) -> Callable[[S
 
 
 def search_callback(listener: Listener | None) -> Callable[[SearchStep], None] | None:
-    """What `select(progress=...)` takes; how many rounds there will be nobody knows."""
+    """The callback of `select`; the number of rounds is not known beforehand."""
     if listener is None:
         return None
-    tell = PhaseProgress("search", listener)
+    report = PhaseProgress("search", listener)
 
     def progress(step: SearchStep) -> None:
-        tell(
+        report(
             step.round,
             0,
             f"round {step.round}, {step.terms} terms, best {step.measure} {step.criterion:,.1f}"

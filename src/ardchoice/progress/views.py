@@ -23,20 +23,18 @@ from ardchoice.progress.event import Event
 Clock = Callable[[], float]
 Status = Literal["running", "done", "stopped"]
 
-EVERY = 2.0
-"""Seconds between plain lines of one phase: a log should not be all progress."""
-FRAMES = 8
-"""Frames of the live view a second."""
-NOTEBOOK_EVERY = 0.25
-"""Seconds between renewals in a notebook, where each goes through a browser."""
-BAR = 16
-"""Width of a bar."""
-SOON = 90.0
-"""Seconds above which minutes are told."""
+SECONDS_BETWEEN_LINES = 2.0
+"""Of one phase, in plain text: a log should not be all progress."""
+FRAMES_PER_SECOND = 8
+SECONDS_BETWEEN_DISPLAYS = 0.25
+"""In a notebook, where each goes through a browser."""
+BAR_WIDTH = 16
+MOST_SECONDS = 90.0
+"""Longer durations are shown in minutes."""
 
 
 class View:
-    """A listener that has a beginning and an end."""
+    """A callback that is opened before the first event and closed after the last."""
 
     def __call__(self, event: Event) -> None:
         """Show an event."""
@@ -54,7 +52,7 @@ class View:
         self.close(ended=kind is None)
 
     def close(self, *, ended: bool) -> None:
-        """After the last event, whether the work came to its end or was stopped."""
+        """Close, after work that ended or was stopped."""
 
 
 def printable(text: str) -> str:
@@ -63,10 +61,10 @@ def printable(text: str) -> str:
 
 
 def duration(seconds: float) -> str:
-    """A time for people: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 05 min``."""
+    """A duration for people: ``0.4 s``, ``12 s``, ``3 min 20 s``, ``2 h 05 min``."""
     if seconds < 9.95:
         return f"{seconds:.1f} s"
-    if seconds < SOON:
+    if seconds < MOST_SECONDS:
         return f"{seconds:.0f} s"
     minutes, rest = divmod(round(seconds), 60)
     if minutes < 60:
@@ -74,15 +72,17 @@ def duration(seconds: float) -> str:
     return f"{minutes // 60} h {minutes % 60:02d} min"
 
 
-def left(event: Event, since: float = 0.0) -> str:
-    """What is left of a phase some seconds after an event; empty where nothing can be said."""
+def remaining(event: Event, since: float = 0.0) -> str:
+    """The time left of a phase some seconds after an event; empty where it is unknown."""
     if event.seconds_left is None or not math.isfinite(event.seconds_left):
         return ""
     seconds = event.seconds_left - since
     if seconds <= 0:
         return ""
-    # At a pace that is known by a piece or two, tenths of a second are no information.
-    return f"about {duration(seconds) if seconds > SOON else f'{math.ceil(seconds)} s'} left"
+    # A pace known from a step or two is not accurate to tenths of a second.
+    return (
+        f"about {duration(seconds) if seconds > MOST_SECONDS else f'{math.ceil(seconds)} s'} left"
+    )
 
 
 # -- Lines ---------------------------------------------------------------------------------------
@@ -129,10 +129,10 @@ def _rounded(seconds: float | None) -> float | None:
 
 @dataclass(eq=False)
 class PlainLines(View):
-    """A line when a phase begins, now and then while it lasts, and its last word."""
+    """A line when a phase begins, now and then while it lasts, and its last event."""
 
     stream: TextIO
-    every: float = EVERY
+    every: float = SECONDS_BETWEEN_LINES
     clock: Clock = time.perf_counter
     started: float = field(init=False)
 
@@ -143,7 +143,7 @@ class PlainLines(View):
         self._waiting: tuple[float, Event] | None = None
 
     def __call__(self, event: Event) -> None:
-        """Write the event, or keep it until it is time or the phase is over."""
+        """Write the event, or hold it back until it is time or the phase is over."""
         now = self.clock()
         if event.phase != self._phase:
             self._flush()
@@ -163,9 +163,8 @@ class PlainLines(View):
         self._waiting = None
 
     def _write(self, now: float, event: Event) -> None:
-        told = ", ".join(filter(None, (printable(event.text), left(event))))
-        at = duration(now - self.started)
-        line = f"{at:>9}  {event.phase:<9}  {told}".rstrip()
+        text = ", ".join(filter(None, (printable(event.text), remaining(event))))
+        line = f"{duration(now - self.started):>9}  {event.phase:<9}  {text}".rstrip()
         encoding = getattr(self.stream, "encoding", None) or "utf-8"
         self.stream.write(line.encode(encoding, "replace").decode(encoding) + "\n")
         self.stream.flush()
@@ -180,14 +179,14 @@ class _Row:
 
     event: Event
     began: float
-    heard: float = 0.0
+    updated: float = 0.0
     status: Status = "running"
     ended: float = 0.0
 
 
 @dataclass(eq=False)
-class Board:
-    """All phases so far and what each said last; a table to be shown again and again."""
+class PhaseTable:
+    """All phases so far with the last event of each; a table to be shown again and again."""
 
     clock: Clock = time.perf_counter
     unicode: bool = True
@@ -198,23 +197,23 @@ class Board:
         self.started = self.clock()
         self._spinner = Spinner("dots" if self.unicode else "line")
 
-    def hear(self, event: Event) -> None:
+    def update(self, event: Event) -> None:
         """Take an event in; a phase is over when another begins."""
-        # A phase began before it had something to tell.
+        # A phase began before its first event.
         now = self.clock()
         row = self.rows.pop(event.phase, None) or _Row(event, now - event.seconds)
         self.finish("done")
-        row.event, row.heard, row.status = event, now, "running"
+        row.event, row.updated, row.status = event, now, "running"
         self.rows[event.phase] = row
 
     def finish(self, status: Status) -> None:
-        """Nothing runs any more."""
+        """Mark the running phase."""
         for row in self.rows.values():
             if row.status == "running":
                 row.status, row.ended = status, self.clock()
 
     def table(self) -> Table:
-        """As it stands."""
+        """The table as it stands."""
         now = self.clock()
         table = Table.grid(padding=(0, 1), expand=True)
         table.add_column(width=1)
@@ -224,12 +223,12 @@ class Board:
         # A copy: another thread draws while events come in.
         for phase, row in list(self.rows.items()):
             running = row.status == "running"
-            time_of = duration((now if running else row.ended) - row.began)
+            seconds = duration((now if running else row.ended) - row.began)
             table.add_row(
                 self._mark(row.status),
                 phase,
-                self._told(row, now) if running else Text(printable(row.event.text)),
-                Text(time_of, style="" if running else "dim"),
+                self._running(row, now) if running else Text(printable(row.event.text)),
+                Text(seconds, style="" if running else "dim"),
             )
         return table
 
@@ -244,32 +243,31 @@ class Board:
             return Text("x", style="red")
         return Text("✓" if self.unicode else "+", style="green")
 
-    def _told(self, row: _Row, now: float) -> RenderableType:
-        event, rest = row.event, left(row.event, now - row.heard)
+    def _running(self, row: _Row, now: float) -> RenderableType:
+        event, rest = row.event, remaining(row.event, now - row.updated)
         text = Text(printable(event.text), no_wrap=True, overflow="ellipsis")
-        told = Table.grid(padding=(0, 1), expand=True)
-        told.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
+        line = Table.grid(padding=(0, 1), expand=True)
+        line.add_column(ratio=1, no_wrap=True, overflow="ellipsis")
         cells: list[RenderableType] = [text]
         if event.of:
-            told.add_column(width=BAR)
-            cells.append(ProgressBar(total=event.of, completed=event.done, width=BAR))
+            line.add_column(width=BAR_WIDTH)
+            cells.append(ProgressBar(total=event.of, completed=event.done, width=BAR_WIDTH))
         if rest:
-            told.add_column(justify="right", no_wrap=True)
+            line.add_column(justify="right", no_wrap=True)
             cells.append(Text(rest, style="cyan"))
-        told.add_row(*cells)
-        return told
+        line.add_row(*cells)
+        return line
 
 
 class LiveView(View):
-    """The table on a terminal, written over; what else is printed meanwhile goes above it."""
+    """The table on a terminal, redrawn in place; anything else that is printed goes above it."""
 
     def __init__(self, console: Console) -> None:
-        unicode = console.encoding.lower().startswith("utf")
-        self._board = Board(unicode=unicode)
+        self._phases = PhaseTable(unicode=console.encoding.lower().startswith("utf"))
         self._live = Live(
-            self._board,
+            self._phases,
             console=console,
-            refresh_per_second=FRAMES,
+            refresh_per_second=FRAMES_PER_SECOND,
             vertical_overflow="crop",
             # Results that go into a file stay out of it.
             redirect_stdout=sys.stdout.isatty(),
@@ -277,15 +275,15 @@ class LiveView(View):
 
     def __call__(self, event: Event) -> None:
         """Show the event with the next frame."""
-        self._board.hear(event)
+        self._phases.update(event)
 
     def __enter__(self) -> Self:
         self._live.start()
         return self
 
     def close(self, *, ended: bool) -> None:
-        """The last frame stays, apart from what follows."""
-        self._board.finish("done" if ended else "stopped")
+        """Keep the last frame, apart from what follows."""
+        self._phases.finish("done" if ended else "stopped")
         self._live.stop()
         self._live.console.print()
 
@@ -294,20 +292,20 @@ class NotebookView(View):
     """The table in the output of a cell; needs no widgets."""
 
     def __init__(self, clock: Clock = time.perf_counter) -> None:
-        self._board, self._clock = Board(clock), clock
+        self._phases, self._clock = PhaseTable(clock), clock
         self._last = -math.inf
         self._handle: Any = None
 
     def __call__(self, event: Event) -> None:
-        """Show the event, unless the last one is only just on the page."""
-        self._board.hear(event)
-        if self._clock() - self._last >= NOTEBOOK_EVERY:
+        """Show the event, but not too soon after the last."""
+        self._phases.update(event)
+        if self._clock() - self._last >= SECONDS_BETWEEN_DISPLAYS:
             self._show()
 
     def close(self, *, ended: bool) -> None:
-        """The last state stays."""
-        self._board.finish("done" if ended else "stopped")
-        if self._board.rows:
+        """Keep the last state."""
+        self._phases.finish("done" if ended else "stopped")
+        if self._phases.rows:
             self._show()
 
     def _show(self) -> None:
@@ -315,6 +313,6 @@ class NotebookView(View):
 
         self._last = self._clock()
         if self._handle is None:
-            self._handle = display(self._board.table(), display_id=True)
+            self._handle = display(self._phases.table(), display_id=True)
         else:
-            self._handle.update(self._board.table())
+            self._handle.update(self._phases.table())

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from importlib.metadata import version
 from itertools import product
 from textwrap import wrap
+from typing import Any
 
 import numpy as np
 
 from ardchoice.design import TermColumns
 from ardchoice.estimation import Result
-from ardchoice.export.description import OWN, Form, forms_of
-from ardchoice.export.quoting import one_line, tex
-from ardchoice.export.scripts import ERRORS
+from ardchoice.exports.description import OWN, Form, forms_of
+from ardchoice.exports.quoting import one_line, tex
 from ardchoice.text import WIDTH, p_value
 from ardchoice.text import number as few_digits
 
@@ -43,31 +42,36 @@ class Language:
     level: Callable[[str, str], str]
 
 
-def factors(term: TermColumns, say: Language) -> list[list[str]]:
+def factors(term: TermColumns, language: Language) -> list[list[str]]:
     """What every coefficient of a term multiplies; nothing for a constant."""
     first: list[list[str]] = [[]]
     if term.base is not None:
-        name = say.name(term.base.name)
-        first = [[say.level(name, say.name(v))] for v in term.base.columns]
+        name = language.name(term.base.name)
+        first = [[language.level(name, language.name(v))] for v in term.base.columns]
     elif term.term.what is not None:
-        name = say.name(term.term.what)
-        first = [[_form(form, name, say, term.term.how.name)] for form in forms_of(term)]
-    by = [[say.level(say.name(c.name), say.name(v)) for v in c.columns] for c in term.by]
-    times = [say.name(name) for name in term.times]
+        name = language.name(term.term.what)
+        first = [[_form(form, name, language, term.term.how.name)] for form in forms_of(term)]
+    by = [
+        [language.level(language.name(c.name), language.name(v)) for v in c.columns]
+        for c in term.by
+    ]
+    times = [language.name(name) for name in term.times]
     return [[*head, *labels, *times] for head, labels in product(first, list(product(*by)))]
 
 
-def _form(form: Form, name: str, say: Language, transform: str) -> str:
+def _form(form: Form, name: str, language: Language, transform: str) -> str:
     if form.kind == OWN:
-        label = f" {say.name(f'[{form.labels[0]}]')}" if form.labels[0] else ""
-        return f"{say.name(transform)}({name}){label}"
+        label = f" {language.name(f'[{form.labels[0]}]')}" if form.labels[0] else ""
+        return f"{language.name(transform)}({name}){label}"
     low, high = (*form.numbers, None, None)[:2]
     if form.kind in ("class", "piece"):
-        ends = tuple("" if end is None else say.number(end) for end in (low, high))
-        return say.forms[form.kind](name, ends)
+        ends = tuple("" if end is None else language.number(end) for end in (low, high))
+        return language.forms[form.kind](name, ends)
     if form.kind == "boxcox" and not low:
-        return say.forms["log"](say.forms["shift"](name, (say.number(high or 0.0),)), ())
-    return say.forms[form.kind](name, tuple(say.number(n or 0.0) for n in form.numbers))
+        return language.forms["log"](
+            language.forms["shift"](name, (language.number(high or 0.0),)), ()
+        )
+    return language.forms[form.kind](name, tuple(language.number(n or 0.0) for n in form.numbers))
 
 
 @dataclass(frozen=True)
@@ -78,11 +82,19 @@ class Utility:
     products: tuple[tuple[int, tuple[str, ...]], ...]
 
 
-def utilities(result: Result, say: Language) -> list[Utility]:
+@dataclass(frozen=True)
+class Equation:
+    """A utility function as text: of which alternatives, and the lines of its sum."""
+
+    name: str
+    lines: tuple[str, ...]
+
+
+def utilities(result: Result, language: Language) -> list[Utility]:
     """The utility functions, alternatives with the same one together."""
     encoding = result.encoding
     whose: dict[tuple[tuple[int, tuple[str, ...]], ...], list[str]] = {}
-    texts = [(term, factors(term, say)) for term in encoding.terms]
+    texts = [(term, factors(term, language)) for term in encoding.terms]
     for j, name in enumerate(encoding.alternatives):
         products = tuple(
             (term.start + i, tuple(one))
@@ -94,8 +106,8 @@ def utilities(result: Result, say: Language) -> list[Utility]:
     return [Utility(tuple(names), products) for products, names in whose.items()]
 
 
-def _listed(names: tuple[str, ...], say: Language) -> str:
-    shown = [say.name(n) for n in names[:MOST_LISTED]]
+def _listed(names: tuple[str, ...], language: Language) -> str:
+    shown = [language.name(n) for n in names[:MOST_LISTED]]
     return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else "")
 
 
@@ -144,28 +156,21 @@ PLAIN = Language(
 )
 
 
-def write_text(result: Result, notes: tuple[str, ...] = ()) -> str:
-    """The utilities with their estimates, to be read; notes below what the estimates are."""
+def text_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
+    """What the template of plain text shows: utilities with their estimates in place."""
     frame = result.to_frame()
     rows = list(zip(frame["estimate"], frame["std_err"], strict=True))
-    persons = "" if result.n_persons is None else f" of {result.n_persons:,} persons"
-    lines = [
-        f"Multinomial logit of {result.n_situations:,} choices{persons}, by ardchoice "
-        f"{version('ardchoice')}",
-        f"Log-likelihood {result.loglik:,.3f} ({result.null_loglik:,.3f} with equal shares)",
-        f"{result.n_parameters} coefficients, AIC {result.aic:,.1f}, BIC {result.bic:,.1f}",
-        f"Standard errors in brackets, {ERRORS[result.default_cov]}",
-        "[a = b] is 1 where a is b, else 0",
-    ]
-    lines += [line for note in notes for line in wrap(one_line(note), WIDTH)]
-    if not result.converged:
-        lines.append("Beware: the estimation did not converge.")
-    for utility in utilities(result, PLAIN):
-        lines += ["", f"V({_listed(utility.alternatives, PLAIN)}) ="]
-        lines += [_plain_line(rows[k], one) for k, one in utility.products] or ["    0"]
-    grammar = result.specification.to_text().split("\n")
-    lines += ["", "In the grammar of ardchoice:", "", *map(one_line, grammar)]
-    return "\n".join(lines) + "\n"
+    return {
+        "remarks": [line for note in notes for line in wrap(one_line(note), WIDTH)],
+        "utilities": [
+            Equation(
+                _listed(utility.alternatives, PLAIN),
+                tuple(_plain_line(rows[k], one) for k, one in utility.products) or ("    0",),
+            )
+            for utility in utilities(result, PLAIN)
+        ],
+        "grammar": [one_line(line) for line in result.specification.to_text().split("\n")],
+    }
 
 
 def _plain_line(row: tuple[float, float], multiplied: tuple[str, ...]) -> str:
@@ -220,71 +225,40 @@ LATEX = Language(
     level=lambda name, level: rf"\mathbf{{1}}[{name} = {level}]",
 )
 
-PREAMBLE = r"""% Utility functions and estimates of a multinomial logit, written by ardchoice.
-% A document of its own; copy what stands between the lines into yours, with the packages.
-% Names in scripts that pdflatex does not know need lualatex and a font that has them.
-\documentclass{article}
-\usepackage[margin=2.5cm]{geometry}
-\usepackage[T1]{fontenc}
-\usepackage{textcomp}
-\usepackage{amsmath}
-\usepackage{booktabs}
-\usepackage{longtable}
-\allowdisplaybreaks
-\begin{document}
-% ------------------------------------------------------------------
-"""
 PER_LINE = 2
 """Products on a line of a utility function."""
 
 
-def write_latex(result: Result, notes: tuple[str, ...] = ()) -> str:
-    """The utilities as mathematics, and a table of the coefficients with notes below it."""
-    parts = [PREAMBLE, *_equations(result), *_table(result)]
-    parts += [f"\n\\noindent {tex(note)}\n" for note in notes]
-    if not result.converged:
-        parts.append("\n\\noindent Beware: the estimation did not converge.\n")
-    parts.append("% ------------------------------------------------------------------\n")
-    parts.append("\\end{document}\n")
-    return "".join(parts)
+def latex_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
+    """What the template of LaTeX shows: utilities as mathematics, a table of the coefficients."""
+    shown = result.to_frame()[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
+    return {
+        "notes": [tex(note) for note in notes],
+        "utilities": [
+            Equation(_listed(utility.alternatives, LATEX), tuple(_tex_lines(utility)))
+            for utility in utilities(result, LATEX)
+        ],
+        "rows": [
+            [
+                rf"$\beta_{{{k}}}$",
+                tex(name),
+                *map(_tex_cell, (estimate, std_err, z)),
+                "." if np.isnan(p) else f"${p_value(p)}$",
+            ]
+            for k, (name, (estimate, std_err, z, p)) in enumerate(
+                zip(result.names, shown.tolist(), strict=True), 1
+            )
+        ],
+    }
 
 
-def _equations(result: Result) -> Iterator[str]:
-    yield "\\begin{align*}\n"
-    every = utilities(result, LATEX)
-    for i, utility in enumerate(every):
-        products = [
-            rf"\beta_{{{k + 1}}}" + (r" \, " + r" \cdot ".join(one) if one else "")
-            for k, one in utility.products
-        ] or ["0"]
-        rows = [
-            " + ".join(products[at : at + PER_LINE]) for at in range(0, len(products), PER_LINE)
-        ]
-        body = " \\\\\n  &\\quad {} + ".join(rows)
-        end = " \\\\[1ex]\n" if i + 1 < len(every) else "\n"
-        yield f"  V_{{{_listed(utility.alternatives, LATEX)}}} &= {body}{end}"
-    yield "\\end{align*}\n\n"
-
-
-def _table(result: Result) -> Iterator[str]:
-    yield "\\begin{longtable}{rlrrrr}\n\\toprule\n"
-    yield " & Coefficient & Estimate & Std. error & $z$ & $p$ \\\\\n\\midrule\n\\endhead\n"
-    frame = result.to_frame()
-    shown = frame[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
-    rows = zip(result.names, shown.tolist(), strict=True)
-    for k, (name, (estimate, std_err, z, p)) in enumerate(rows, 1):
-        cells = [rf"$\beta_{{{k}}}$", tex(name), *map(_tex_cell, (estimate, std_err, z))]
-        cells.append("." if np.isnan(p) else f"${p_value(p)}$")
-        yield " & ".join(cells) + " \\\\\n"
-    persons = "" if result.n_persons is None else f", {result.n_persons} persons"
-    yield (
-        "\\midrule\n"
-        rf"\multicolumn{{6}}{{l}}{{Log-likelihood ${result.loglik:.3f}$, with equal shares "
-        rf"${result.null_loglik:.3f}$; {result.n_situations} choices{persons}}} \\" + "\n"
-        rf"\multicolumn{{6}}{{l}}{{$\bar\rho^2 = {result.rho2_bar:.4f}$, AIC ${result.aic:.1f}$, "
-        rf"BIC ${result.bic:.1f}$; standard errors {ERRORS[result.default_cov]}}} \\" + "\n"
-        "\\bottomrule\n\\end{longtable}\n"
-    )
+def _tex_lines(utility: Utility) -> Iterator[str]:
+    products = [
+        rf"\beta_{{{k + 1}}}" + (r" \, " + r" \cdot ".join(one) if one else "")
+        for k, one in utility.products
+    ] or ["0"]
+    for at in range(0, len(products), PER_LINE):
+        yield " + ".join(products[at : at + PER_LINE])
 
 
 def _tex_cell(value: float) -> str:

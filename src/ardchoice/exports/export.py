@@ -8,37 +8,29 @@ from pathlib import Path
 
 from ardchoice.errors import ArdchoiceError, did_you_mean
 from ardchoice.estimation import Result
-from ardchoice.export.description import describe
-from ardchoice.export.readable import write_latex, write_text
-from ardchoice.export.scripts import SCRIPTS, write_script
+from ardchoice.exports.description import describe
+from ardchoice.exports.readable import latex_context, text_context
+from ardchoice.exports.scripts import script_context
+from ardchoice.exports.templates import must_have_template, render
 from ardchoice.files import write
+from ardchoice.formats import FORMATS
 from ardchoice.record import StudyRecord
 
-FILE_NAMES = {
-    "biogeme": "model_biogeme.py",
-    "pylogit": "model_pylogit.py",
-    "xlogit": "model_xlogit.py",
-    "apollo": "model_apollo.R",
-    "text": "model.txt",
-    "latex": "model.tex",
-}
-"""Package -> the name of its file in a folder."""
-PACKAGES = tuple(FILE_NAMES)
 SELECTED = (
     "The terms were chosen on the choices that they are estimated on: errors and p-values are too "
     "small."
 )
-TAKEN = {*sys.stdlib_module_names, *SCRIPTS, "numpy", "pandas", "scipy", "jax", "statsmodels"}
+TAKEN = {*sys.stdlib_module_names, *FORMATS, "numpy", "pandas", "scipy", "jax", "statsmodels"}
 """A script of such a name would be imported in place of the package."""
 
 
 def export(study: StudyRecord | Result, package: str, path: str | os.PathLike[str]) -> Path:
     """Write an estimated model for another package.
 
-    A script is complete: it reads the table that the choices were read from, leaves out the same
+    A script is complete: it reads the table that the choices were read from, excludes the same
     rows, makes the same columns, declares the coefficients under conventional names
     (``ASC_TRAIN``, ``B_LOG_TT_TRAIN``), estimates from zero, and prints its estimates beside ours.
-    Where the choices did not come from a file, or the file no longer says the same, they are
+    Where the choices did not come from a file, or the file has changed, they are
     written as a CSV file beside the script.
 
     Parameters
@@ -78,22 +70,30 @@ def export_result(
     ----------
     result, package, path
     notes
-        What to know of the estimates, a sentence each; they are said in the file.
+        What to know of the estimates, a sentence each; the file shows them.
     """
-    if package not in FILE_NAMES:
+    if package not in FORMATS:
         raise ArdchoiceError(
-            f"Models are not exported to {package!r}. {did_you_mean(str(package), PACKAGES)}"
+            f"Models are not exported to {package!r}. {did_you_mean(str(package), FORMATS)}"
         )
-    file = Path(path)
-    file = file / FILE_NAMES[package] if file.is_dir() else file
-    if package in SCRIPTS and file.suffix.lower() == ".py" and file.stem.lower() in TAKEN:
+    must_have_template(result.family, package)
+    form, file = FORMATS[package], Path(path)
+    file = file / form.file_name if file.is_dir() else file
+    if form.is_script and file.suffix.lower() == ".py" and file.stem.lower() in TAKEN:
         raise ArdchoiceError(
             f"A script named {file.name} would be imported in place of the package "
-            f"{file.stem.lower()}. Name it otherwise, such as {FILE_NAMES[package]}."
+            f"{file.stem.lower()}. Name it otherwise, such as {form.file_name}."
         )
-    if package in SCRIPTS:
-        text = write_script(describe(result, file), package, file.name, notes)
+    if form.is_script:
+        context = script_context(describe(result, file), form, file.name, notes)
+        write(file, render(result, package, context))
     else:
-        text = (write_text if package == "text" else write_latex)(result, notes)
-    write(file, text)
+        write(file, readable_text(result, package, notes))
     return file
+
+
+def readable_text(result: Result, package: str, notes: tuple[str, ...] = ()) -> str:
+    """The document that `export` writes for ``"text"`` or ``"latex"``."""
+    must_have_template(result.family, package)
+    context = text_context if package == "text" else latex_context
+    return render(result, package, context(result, notes))

@@ -1,7 +1,7 @@
 """Which table a script reads: the user's own file, or the choices written beside the script.
 
 The file is used only when reading it again gives exactly the choices that the model was estimated
-on. Choices drawn anew, noise added, a file that changed or is gone: then they are written out.
+on. Choices simulated, noise added, a file that changed or is gone: then they are written out.
 """
 
 from __future__ import annotations
@@ -31,11 +31,11 @@ from ardchoice.data import (
 )
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
-from ardchoice.export.names import Names, words
+from ardchoice.exports.names import Names, words
 from ardchoice.files import write
 
 MOST_LISTED = 100
-"""Up to this many situations left out are listed in the script; else a file says which are kept."""
+"""Up to this many excluded situations are listed in the script; else a file lists those used."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def used_by(encoding: Encoding) -> Used:
 
 
 def find_origin(data: ChoiceData, encoding: Encoding, script: Path) -> Origin:
-    """The user's file where it still says the same, else a table beside the script, written now."""
+    """The user's file where it still holds the same choices, else a table beside the script."""
     used = used_by(encoding)
     source = data.source
     if source is None or source.path is None:
@@ -142,7 +142,7 @@ def _variables(data: ChoiceData, used: Used) -> list[Attribute | Covariate]:
 
 
 class _OtherwiseError(Exception):
-    """The file cannot be used; the message says why."""
+    """The file cannot be used; the message has the reason."""
 
 
 def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[np.intp], int]:
@@ -237,18 +237,18 @@ def _beside(data: ChoiceData, used: Used, script: Path, why: str) -> Origin:
         for j in ragged
     }
     attributes: dict[str, dict[str, str]] = {}
-    for name, said in words(used.attributes, "X").items():
+    for name, word in words(used.attributes, "X").items():
         attribute = data.attributes[name]
         attributes[name] = {}
         for j in attribute.alternatives:
             alternative = data.alternatives[j]
             values = _cells(attribute, attribute.of(j), data.available[j])
-            attributes[name][alternative] = put(values, said, words_of[alternative])
+            attributes[name][alternative] = put(values, word, words_of[alternative])
     covariates = {}
-    for name, said in words(used.covariates, "Z").items():
+    for name, word in words(used.covariates, "Z").items():
         covariate = data.covariates[name]
         here = np.ones(len(data), dtype=bool)
-        covariates[name] = put(_cells(covariate, covariate.values, here), said)
+        covariates[name] = put(_cells(covariate, covariate.values, here), word)
     for variable in _variables(data, used):
         if variable.levels is not None:
             recodings[variable.name] = _codes(variable)

@@ -1,6 +1,6 @@
 """One neutral description of a model, from which the writer of every package starts.
 
-It says which columns to make of the table and how (`Variable`), and what each coefficient
+It has the columns to make of the table and how (`Variable`), and what each coefficient
 multiplies in each alternative (`Coefficient`). Names are legal and unique in every package.
 """
 
@@ -17,8 +17,8 @@ from ardchoice.data import ChoiceData, Recoding
 from ardchoice.design import Encoding, Levels, TermColumns
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Covariance, Result
-from ardchoice.export.names import MOST_NAMED, Names, words
-from ardchoice.export.origin import Origin, find_origin, used_by
+from ardchoice.exports.names import MOST_NAMED, Names, words
+from ardchoice.exports.origin import Origin, find_origin, used_by
 from ardchoice.space import BoxCox, Classes, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
 
 PLAIN = {Linear, Log, Log1p, Sqrt, Square}
@@ -214,10 +214,10 @@ class _Maker:
                 number=j,
                 text=text,
                 code=codes[text],
-                name=alone.new("ALT" if said[0].isdigit() else "", said),
-                available=self.names.new("AV", said),
+                name=alone.new("ALT" if word[0].isdigit() else "", word),
+                available=self.names.new("AV", word),
             )
-            for j, (text, said) in enumerate(self.alt.items(), 1)
+            for j, (text, word) in enumerate(self.alt.items(), 1)
         )
         self.variables: dict[object, Variable] = {}
 
@@ -237,8 +237,8 @@ class _Maker:
         times = [self.covariate[name] for name in term.times]
         head = ["ASC", self._place(term)]
         if term.term.what is not None:
-            said = self.attribute[term.term.what]
-            head = ["B", _form_word(term.term.how), said, self._place(term)]
+            word = self.attribute[term.term.what]
+            head = ["B", _form_word(term.term.how), word, self._place(term)]
         return [self.names.new(*head, *labels, *times) for labels in product(*first, *by)]
 
     def _place(self, term: TermColumns) -> str:
@@ -289,9 +289,9 @@ class _Maker:
         """The columns of a categorical covariate."""
         key = levels.name
         if key not in self.variables:
-            said = self.level[levels.name]
+            word = self.level[levels.name]
             names = tuple(
-                self.names.new(self.covariate[levels.name], said[v]) for v in levels.columns
+                self.names.new(self.covariate[levels.name], word[v]) for v in levels.columns
             )
             made = Made(None, self.origin.source.covariates[levels.name], names)
             is_text = not self.origin.recodings[levels.name].edges
@@ -319,7 +319,7 @@ def _categories(term: TermColumns) -> Iterator[Levels]:
 
 
 def _form_word(how: Transform) -> str:
-    """How a form is told in a name: nothing for the attribute as it is."""
+    """How a form is written in a name: nothing for the attribute as it is."""
     if isinstance(how, Linear):
         return ""
     return how.name.upper() + (str(how.k) if isinstance(how, Classes) else "")

@@ -12,8 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from test_apollo import RSCRIPT, needs_r
 
-from ardchoice.export.names import RESERVED, Names, words
-from ardchoice.export.quoting import one_line, python, r, tex
+from ardchoice.exports.names import RESERVED, Names, words
+from ardchoice.exports.quoting import one_line, python, r, tex
 
 
 @settings(deadline=None, max_examples=60)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import ClassVar
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from export_models import trips, wide
 from export_support import namespace
 
 import ardchoice as ac
-from ardchoice.export import FILE_NAMES, PACKAGES
+from ardchoice.exports import FORMATS, PACKAGES, formats_of
 from ardchoice.space import Transform
 from tests_support import small_data
 
@@ -23,7 +24,7 @@ def result() -> ac.Result:
 
 def test_a_folder_gets_a_file_per_package(result: ac.Result, tmp_path: Path) -> None:
     written = [ac.export(result, package, tmp_path) for package in PACKAGES]
-    assert [path.name for path in written] == list(FILE_NAMES.values())
+    assert [path.name for path in written] == [form.file_name for form in FORMATS.values()]
     assert all(path.stat().st_size > 300 for path in written)
 
 
@@ -53,7 +54,7 @@ def test_the_header_says_what_to_expect_and_how_to_run_it(tmp_path: Path) -> Non
         text = ac.export(result, package, tmp_path).read_text(encoding="utf-8")
         head = [line for line in text.splitlines() if line.startswith("#")]
         assert any(install in line for line in head)
-        assert any(FILE_NAMES[package] in line for line in head)
+        assert any(FORMATS[package].file_name in line for line in head)
         assert any(f"log-likelihood {result.loglik:.4f}" in line for line in head)
         assert any("bus: log(time) x sex [f]" in line for line in head)
         assert any("has moved, change DATA" in line for line in head)
@@ -142,3 +143,28 @@ def test_a_study_that_was_saved_exports_what_it_did_before(tmp_path: Path) -> No
         before = study.export(package, tmp_path).read_text(encoding="utf-8")
         assert again.export(package, tmp_path).read_text(encoding="utf-8") == before
         assert (package in ("text", "latex")) != ("trips.csv" in before)
+
+
+@dataclass(frozen=True)
+class Own(ac.Mnl):
+    """A family without templates."""
+
+    tag: ClassVar[str] = "own"
+    title: ClassVar[str] = "Own logit"
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_family_without_a_template_is_refused_in_a_sentence(
+    result: ac.Result, package: str, tmp_path: Path
+) -> None:
+    with pytest.raises(ac.ArdchoiceError) as caught:
+        ac.export(replace(result, family=Own()), package, tmp_path)
+    assert str(caught.value) == (
+        f"The own logit cannot be exported to {FORMATS[package].title}: there is no template for "
+        "it. Formats available for it: none."
+    )
+    assert not list(tmp_path.iterdir())
+
+
+def test_the_multinomial_logit_has_every_format() -> None:
+    assert formats_of(ac.Mnl()) == PACKAGES
