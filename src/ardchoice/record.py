@@ -1,10 +1,10 @@
-"""`StudyRecord`: everything from one run, for whoever tells, keeps or hands it on."""
+"""`StudyRecord`: the data of a study, for reports, exports and saved studies."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.metadata import version
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pandas as pd
@@ -19,22 +19,42 @@ from ardchoice.text import table
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-FOUND, EQUAL, CONSTANTS, LINEAR = "found", "equal shares", "constants only", "plain linear"
-ALWAYS = (FOUND, EQUAL, CONSTANTS, LINEAR)
-"""Models that stand in every comparison, as far as the data bear them."""
+SELECTED, EQUAL_SHARES = "found", "equal shares"
+CONSTANTS_ONLY, PLAIN_LINEAR = "constants only", "plain linear"
+RESERVED_MODEL_NAMES = (SELECTED, EQUAL_SHARES, CONSTANTS_ONLY, PLAIN_LINEAR)
+"""Models of every comparison, as far as the data identify them."""
+
+
+@dataclass(frozen=True)
+class Note:
+    """What a modeller must know of a study: whether something is as it should be.
+
+    Attributes
+    ----------
+    verdict
+        ``"good"``, ``"look"`` (needs a look), ``"bad"`` or ``"plain"``.
+    title, text
+    """
+
+    verdict: Literal["good", "look", "bad", "plain"]
+    title: str
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.title}: {self.text}"
 
 
 @dataclass(frozen=True, eq=False)
 class Path:
-    """Nested specifications, from what must be in to the last term in play.
+    """Nested specifications, from what must be in to the last active term.
 
     Attributes
     ----------
     frame
-        A row per step: entered (terms that came in), parameters, loglik, criterion, held_out (the
-        log-likelihood of persons left out, summed over folds; missing without folds). Coefficients
-        do not know those left out; the order of the terms does, so that late steps look a little
-        too good. `held_out` repeats everything.
+        A row per step: entered (terms added), parameters, loglik, criterion, held_out (held-out
+        log-likelihood by cross-validation, summed over folds; missing without folds). Coefficients
+        are estimated without the held-out persons; the order of the terms is not, so that late
+        steps are slightly optimistic. `ac.held_out` repeats everything.
     criterion
         Its name.
     """
@@ -49,7 +69,7 @@ class Path:
 
     @property
     def best_held_out(self) -> int | None:
-        """The step that predicts persons left out best; None without folds."""
+        """The step with the best held-out log-likelihood; None without folds."""
         values = self.frame["held_out"].to_numpy(dtype=float)
         return None if np.isnan(values).all() else int(np.nanargmax(values))
 
@@ -61,13 +81,13 @@ class Path:
             cells = [f"{row.loglik:,.1f}", f"{row.criterion:,.1f}", f"{row.held_out:,.1f}"]
             rows.append([str(row.entered), str(row.parameters), *cells[: len(self._shown)], mark])
         body = table(rows, ["enters", "coefficients", *self._shown, ""])
-        best = "" if self.best_held_out is None else "; * best prediction of persons left out"
+        best = "" if self.best_held_out is None else "; * best held-out log-likelihood"
         return f"{body}\n< smallest {self.criterion}{best}"
 
     @property
     def _shown(self) -> list[str]:
         names = ["log-lik.", self.criterion if len(self.criterion) <= 8 else "criterion"]
-        return names if self.best_held_out is None else [*names, "held out"]
+        return names if self.best_held_out is None else [*names, "held-out"]
 
     def plot(self, ax: Axes | None = None) -> Axes:
         """Criterion and held-out log-likelihood against the number of parameters."""
@@ -95,25 +115,27 @@ class Path:
 
 @dataclass(frozen=True, eq=False)
 class Evaluation:
-    """What is worked out besides the model, because it takes passes of its own; None: not asked.
+    """Held-out prediction, calibration, path and stability of a study; None: not computed.
 
     Attributes
     ----------
     path
-        How fit and prediction change as terms enter.
+        Fit and held-out prediction as terms enter.
     comparisons
-        A row per model (the one found, constants only, plain linear, given ones): model,
-        coefficients, loglik, aic, bic, rho2, rho2_bar, held_out (log-likelihood of persons left
-        out, summed over folds), accuracy (of persons left out).
+        A row per model (the selected one, constants only, plain linear, given ones): model,
+        coefficients, loglik, aic, bic, rho2, rho2_bar, held_out (held-out log-likelihood, summed
+        over folds), accuracy (held-out hit rate).
     calibration
-        Of persons left out, a row per alternative and class of predicted probability: alternative,
+        Of held-out persons, a row per alternative and bin of predicted probability: alternative,
         predicted (mean), observed (share), n, low, high (interval of the share).
     stability
         As `ac.stability` gives it.
     folds
-        Of the held-out figures; 0 for none.
+        Of the cross-validation; 0 for none.
     searched
         Whether the selection was repeated in every fold, or only the estimation.
+    notes
+        What could not be computed, and why.
     """
 
     path: Path | None = None
@@ -122,6 +144,7 @@ class Evaluation:
     stability: pd.DataFrame | None = None
     folds: int = 0
     searched: bool = False
+    notes: tuple[Note, ...] = ()
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -137,18 +160,18 @@ class StudyRecord:
     fit
         How relevant each candidate is.
     specification
-        What was kept, and why.
+        What was selected, and why.
     result
         The specification estimated: on all data, or with `honest` on the persons that did not
-        choose it.
+        select it.
     selection_result
-        With `honest`, the same estimated on the persons that chose it; None otherwise.
+        With `honest`, the same estimated on the persons that selected it; None otherwise.
     structure, rule, honest, seed
         Settings.
     notes
         What to know of the estimates, a sentence each.
     evaluation
-        Held-out prediction, calibration, path, stability; None until worked out.
+        Held-out prediction, calibration, path, stability; None until computed.
     seconds, version
     """
 

@@ -135,6 +135,8 @@ def _estimated_and_evaluated(
         listener=listener,
         keep=keep,
     )
+    for note in evaluation.notes:
+        warnings.warn(str(note), ArdchoiceWarning, stacklevel=3)
     return study_of(replace(study, evaluation=evaluation))
 
 

@@ -87,6 +87,8 @@ class Study(StudyRecord):
             stability_pairs=stability_pairs,
             compare=compare,
         )
+        for note in found.notes:
+            warnings.warn(str(note), ArdchoiceWarning, stacklevel=2)
         return replace(self, evaluation=found)
 
     def predict(self, new: object = None) -> pd.DataFrame:

@@ -6,7 +6,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.evaluation import evaluate
-from ardchoice.evaluation.calibration import EVERY, calibration, interval
+from ardchoice.evaluation.calibration import ALL_ALTERNATIVES, calibration, interval
 from ardchoice.record import Evaluation
 from selection.selection_support import made, table, usual
 from tests_support import many_alternatives, small_data
@@ -97,11 +97,12 @@ def test_a_search_that_some_persons_are_needed_for_costs_no_evaluation() -> None
     )
     study = ac.specify(data, ac.SearchSpace(data))
     # Without the one person who took C nothing can be said of it, in that fold or in some half.
-    with pytest.warns(ac.ArdchoiceWarning) as told:
-        found = evaluate(study, folds=2, search_in_folds=True, stability_pairs=1)
-    said = " ".join(str(warning.message) for warning in told)
-    assert "only the estimation" in said
-    assert "Stability is left out" in said
+    found = evaluate(study, folds=2, search_in_folds=True, stability_pairs=1)
+    notes = " ".join(map(str, found.notes))
+    assert "only the estimation" in notes
+    assert "No stability" in notes
+    with pytest.warns(ac.ArdchoiceWarning, match="only the estimation"):
+        study.evaluated(folds=2, search_in_folds=True)
     assert (found.searched, found.stability) == (False, None)
     plain = evaluate(study, folds=2)
     assert found.comparisons is not None
@@ -139,7 +140,7 @@ def test_where_alternatives_have_no_constants_equal_shares_are_the_baseline() ->
     assert found.comparisons["loglik"][1] == pytest.approx(null)
     assert found.comparisons["held_out"][1] == pytest.approx(null)
     assert found.calibration is not None
-    assert set(found.calibration["alternative"]) == {EVERY}
+    assert set(found.calibration["alternative"]) == {ALL_ALTERNATIVES}
 
 
 def test_a_specification_that_cannot_be_read_is_named(study: ac.Study) -> None:

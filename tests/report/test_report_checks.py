@@ -10,12 +10,17 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import Problem
-from ardchoice.record import CONSTANTS
+from ardchoice.evaluation import (
+    cost_attribute,
+    elasticities,
+    is_time,
+    sign_checks,
+    willingness_to_pay,
+)
+from ardchoice.record import CONSTANTS_ONLY, Note
 from ardchoice.report import drawing
-from ardchoice.report.checks import convergence, sanity, sign_checks
-from ardchoice.report.document import Note
+from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.findings import Findings
-from ardchoice.report.post_estimation import cost_attribute, demand, is_time, worth
 from ardchoice.report.sections.answer import answer
 from ardchoice.report.sections.implied import willingness
 from ardchoice.report.sections.model import estimates
@@ -73,7 +78,7 @@ def test_shares_are_not_met_without_constants() -> None:
     assert titles(sanity(with_model(plain_study(), "*: TT")))["Shares are free"] == "plain"
 
 
-def test_estimates_without_bounds_and_twins_are_named() -> None:
+def test_estimates_without_bounds_and_correlated_ones_are_named() -> None:
     frame = table(300, 1, usual)
     frame["G"] = np.where((frame["PICK"] == "A") & (frame.index % 7 == 0), "only", "rest")
     frame["B_CO"] = frame["B_TT"] + 0.001 * frame["C_CO"]
@@ -83,14 +88,14 @@ def test_estimates_without_bounds_and_twins_are_named() -> None:
     model = with_model(study, spec, separation="allow")
     found = titles([*convergence(model), *sanity(model)])
     # Said once, and nothing says that all is well.
-    assert found["Estimated, apart from 1 coefficient that runs to infinity"] == "look"
-    assert sum("infinity" in note.text + note.title for note in [*convergence(model)]) == 1
+    assert found["Estimated, apart from 1 coefficient that diverges"] == "look"
+    assert sum("diverges (" in note.text + note.title for note in [*convergence(model)]) == 1
     assert "Estimation converged" not in found
     shown = titles(answer(Findings(model)).notes)
     assert "Converged" not in shown
     assert sum("apart from" in title for title in shown) == 1
-    assert "apart from 1 coefficient that runs to infinity" in model.result.summary()
-    assert found["Some estimates are near-twins"] == "look"
+    assert "apart from 1 coefficient that diverges" in model.result.summary()
+    assert found["Some estimates are highly correlated"] == "look"
 
 
 def test_what_did_not_converge_is_said_so() -> None:
@@ -113,7 +118,7 @@ def test_what_is_called_like_a_cost_is_money(name: str) -> None:
     result = ac.fit_mnl(data, ac.Specification((ac.Term((), name), ac.Term((), "quality"))))
     study = replace(plain_study(), data=data, result=result, structure=None)
     assert cost_attribute(study)[0] == name
-    found = worth(study).frame
+    found = willingness_to_pay(study).frame
     assert found is not None
     assert list(found["attribute"]) == ["quality"]
 
@@ -126,7 +131,7 @@ def test_other_things_are_not(name: str) -> None:
     cost, why = cost_attribute(study)
     assert cost is None
     assert "called like a cost" in why
-    assert worth(study).frame is None
+    assert willingness_to_pay(study).frame is None
 
 
 def test_times_are_known_by_their_names() -> None:
@@ -134,15 +139,15 @@ def test_times_are_known_by_their_names() -> None:
     assert not any(map(is_time, ["CO", "seats", "quality", "hinc"]))
 
 
-def test_worth_has_everybody_first_and_then_segments() -> None:
+def test_wtp_has_whole_sample_first_and_then_segments() -> None:
     study = with_model(plain_study(), "A: ASC + TT + TT x G + CO\nB: ASC + TT + CO\nC: TT")
-    found = worth(study).frame
+    found = willingness_to_pay(study).frame
     assert found is not None
     assert list(zip(found["alternative"], found["segment"], strict=True)) == [
         *(("A", "all"), ("A", "G=u"), ("A", "G=v"), ("B", "all"))
     ]
-    everybody = study.result.wtp("TT", "CO", by=[])
-    assert found["estimate"].iloc[0] == everybody["estimate"].iloc[0]
+    whole_sample = study.result.wtp("TT", "CO", by=[])
+    assert found["estimate"].iloc[0] == whole_sample["estimate"].iloc[0]
 
 
 def conjoint(specification: str) -> ac.Study:
@@ -157,14 +162,14 @@ def conjoint(specification: str) -> ac.Study:
 
 def test_levels_have_a_price_in_report_and_summary() -> None:
     study = conjoint("*: price\nA+B: brand")
-    found = worth(study).frame
+    found = willingness_to_pay(study).frame
     assert found is not None
     assert found["level"].tolist() == ["<i>old</i>, not new"]
     _, text, _, shown = willingness(Findings(study)).parts
     assert "instead of the reference" in text.text  # type: ignore[union-attr]
     assert shown.rows[0][0] == "brand: <i>old</i>, not new"
     assert "brand: <i>old</i>, not new" in summarise_record(study)
-    assert drawing.worth(Findings(study)) is not None
+    assert drawing.wtp(Findings(study)) is not None
 
 
 def test_willingness_to_pay_without_anything_to_pay_for_says_why() -> None:
@@ -174,8 +179,9 @@ def test_willingness_to_pay_without_anything_to_pay_for_says_why() -> None:
 
 def test_attributes_in_classes_have_no_elasticity_and_no_price() -> None:
     study = with_model(plain_study(), "A: ASC + segments(TT, 3)\nB: ASC + segments(CO, 2)")
-    assert demand(study) == (None, {})
-    assert worth(study).cost is None
+    found = elasticities(study)
+    assert (found.frame, found.refused) == (None, {})
+    assert willingness_to_pay(study).cost is None
 
 
 def test_the_page_opens_with_what_a_newcomer_must_know() -> None:
@@ -184,9 +190,9 @@ def test_the_page_opens_with_what_a_newcomer_must_know() -> None:
     assert study.evaluation is not None
     frame = study.evaluation.comparisons
     assert frame is not None
-    constants = frame.set_index("model").loc[CONSTANTS, "accuracy"]
+    constants = frame.set_index("model").loc[CONSTANTS_ONLY, "accuracy"]
     assert f"constants only: {percent(constants)}" in {tile.detail for tile in top.tiles}
-    assert top.lead.count("EBIC is twice the log-likelihood lost") == 1
+    assert top.lead.count("EBIC = −2 LL + penalty for coefficients") == 1
     assert any("independence from irrelevant alternatives" in note.text for note in top.notes)
     # In full at the top, in a word above the table.
     full = [note.text for note in top.notes if "conditional" in note.title]
@@ -199,18 +205,18 @@ def test_intervals_that_are_cut_off_have_an_arrow() -> None:
     study = with_model(plain_study(), "A: ASC + TT + CO\nB: ASC + TT + CO\nC: TT + CO")
     found = Findings(study)
     assert not arrows(found)
-    frame = found.worth.frame
+    frame = found.wtp.frame
     assert frame is not None
     frame.loc[0, ["low", "high"]] = [-1e6, 1e6]
     assert arrows(found) == ["<", ">"]
 
 
 def arrows(found: Findings) -> list[str]:
-    picture = drawing.worth(found)
+    picture = drawing.wtp(found)
     assert picture is not None
     return sorted(m for line in picture.axes[0].lines if (m := line.get_marker()) in ("<", ">"))
 
 
 def test_where_time_and_money_never_meet_sharing_is_proposed() -> None:
     apart = with_model(plain_study(), "A: ASC + TT\nB: ASC + CO")
-    assert "generic = true in [space]" in worth(apart).refused["TT"]
+    assert "generic = true in [space]" in willingness_to_pay(apart).refused["TT"]

@@ -85,7 +85,7 @@ def test_names_are_shown_as_they_are(hostile: str) -> None:
 def test_sections_are_those_that_were_promised(page: str) -> None:
     read = Page(page)
     ids = {value for tag, name, value in read.attributes if tag == "section" and name == "id"}
-    wanted = "sure estimates fit heldout worth elasticities relevance path rivals checks"
+    wanted = "sure estimates fit heldout wtp elasticities relevance path rivals checks"
     assert set(wanted.split()) | {"stability", "data", "dropped", "settings"} == ids
     text = "".join(read.text)
     assert "conditional on the selection" in text
@@ -190,7 +190,7 @@ def test_the_report_of_a_study_evaluates_what_was_not(tmp_path: Path) -> None:
     study = replace(plain_study(), evaluation=None)
     path = study.report(tmp_path / "deep" / "report.html")
     text = path.read_text(encoding="utf-8")
-    assert "Prediction of persons left out, 5 folds" in text
+    assert "Held-out prediction: 5-fold cross-validation by person" in text
     assert [p.name for p in path.parent.iterdir()] == ["report.html"]
 
 

@@ -19,7 +19,7 @@ from ardchoice.report.figures import FIGURES, as_bytes, draw
 from ardchoice.report.findings import Findings
 from ardchoice.report.latex import escape, latex_table
 from ardchoice.report.sections import contents
-from ardchoice.report.tables import FORMULA as STARTS
+from ardchoice.report.tables import FORMULA_STARTS as STARTS
 from ardchoice.report.tables import strip_control_characters, to_csv
 from report.report_support import DOLLAR, FORMULA, SCRIPT, WIDE, hostile_study, plain_study
 
@@ -39,7 +39,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def test_every_table_is_there_twice(folder: Path) -> None:
     names = {t.name for s in contents(Findings(plain_study())) for t in s.tables}
     assert {p.name for p in folder.iterdir()} == {f"{n}.{k}" for n in names for k in ("csv", "tex")}
-    assert {"estimates", "relevance", "fit", "heldout", "worth", "dropped", "kept"} <= names
+    assert {"estimates", "relevance", "fit", "heldout", "wtp", "dropped", "selected"} <= names
 
 
 def test_estimates_come_back_to_the_last_digit(folder: Path) -> None:

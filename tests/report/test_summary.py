@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 import ardchoice as ac
-from ardchoice.report import summarise_study
-from ardchoice.report.summary import MOST_TIES
+from ardchoice.record import StudyRecord
+from ardchoice.report import summarise_record
+from ardchoice.report.summary import MAX_TIES_LISTED
 from ardchoice.text import number, p_value
 from report.report_support import plain_study
 from selection.selection_support import made, usual
@@ -35,7 +36,20 @@ def page(
 ) -> str:
     right = results[0] if results else ac.fit_mnl(fit.data, specification)
     left = results[1] if len(results) > 1 else None
-    return summarise_study(specification, fit, right, left, "EBIC", seconds)
+    record = StudyRecord(
+        data=fit.data,
+        space=fit.space,
+        fit=fit,
+        specification=specification,
+        result=right,
+        selection_result=left,
+        structure=ac.Structure(),
+        rule=ac.Ebic(),
+        honest=left is not None,
+        seed=0,
+        seconds=seconds,
+    )
+    return summarise_record(record)
 
 
 def test_the_head_counts_terms_and_coefficients(
@@ -80,13 +94,15 @@ def test_of_many_near_ties_the_first_are_listed(
     specification: ac.Specification, fit: ac.ArdFit
 ) -> None:
     term = fit.terms[0]
-    costs = np.linspace(0, 2, MOST_TIES + 3)
+    costs = np.linspace(0, 2, MAX_TIES_LISTED + 3)
     several = tuple(ac.Rival((term,), fit.terms[1:4], float(c)) for c in costs)
     text = page(replace(specification, near_ties=several), fit)
     assert text.endswith("and 3 more")
-    assert text.count(" instead of ") == MOST_TIES
+    assert text.count(" instead of ") == MAX_TIES_LISTED
     assert max(map(len, text.splitlines())) <= WIDTH
-    assert "and 1 more" not in page(replace(specification, near_ties=several[:MOST_TIES]), fit)
+    assert "and 1 more" not in page(
+        replace(specification, near_ties=several[:MAX_TIES_LISTED]), fit
+    )
     assert "Near-ties" not in page(replace(specification, near_ties=()), fit)
 
 
@@ -101,7 +117,7 @@ def test_notes_come_right_after_the_specification(
     assert max(map(len, text.splitlines())) <= WIDTH
 
 
-def test_a_study_prints_what_persons_left_out_and_money_say() -> None:
+def test_a_study_prints_held_out_prediction_and_wtp() -> None:
     study = plain_study()
     text = str(study)
     assert max(map(len, text.splitlines())) <= WIDTH
@@ -117,4 +133,4 @@ def test_a_study_prints_what_persons_left_out_and_money_say() -> None:
             x.startswith(f"TT of {alternative} ") and number(estimate, 3) in x.split()
             for x in text.splitlines()
         )
-    assert "left out, 3 folds" not in str(replace(study, evaluation=None))
+    assert "held-out, 3 folds" not in str(replace(study, evaluation=None))

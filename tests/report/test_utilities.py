@@ -9,7 +9,7 @@ import numpy.typing as npt
 import pytest
 
 import ardchoice as ac
-from ardchoice.report.utilities import MOST_CASES, Equation, Factor, Group, equations, spoken
+from ardchoice.report.utilities import MAX_CASES_WRITTEN, Equation, Factor, Group, equations, spoken
 from selection.selection_support import made, read, table, usual
 
 Floats = npt.NDArray[np.float64]
@@ -131,4 +131,4 @@ def test_of_many_levels_the_first_are_written_out() -> None:
     groups = equations(result)[0].groups
     factor = groups[-1].factors[0]
     assert len(factor.cases) + factor.hidden == 20
-    assert len(factor.cases) < MOST_CASES
+    assert len(factor.cases) < MAX_CASES_WRITTEN

@@ -16,7 +16,7 @@ from ardchoice._types import Floats
 from ardchoice.ard import DsviPaper, Step
 from ardchoice.errors import ArdchoiceError, Problem
 from ardchoice.families import FAMILIES, Mnl, register_family
-from ardchoice.record import StudyRecord
+from ardchoice.record import Note, StudyRecord
 from ardchoice.saved import Decoder, Encoder, saved_classes
 from ardchoice.saved.arrays import read_arrays, write_arrays
 from ardchoice.saved.classes import EXECUTION_FIELDS
@@ -75,6 +75,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         [ac.Newton(), DsviPaper(seed=2)],
         [ac.Numeric("a"), ac.Categorical(levels=["x", "y"], merge={"z": ["x", 2]})],
         Problem("warning", "code", "message", (1, 2)),
+        Note("look", "title", "text"),
     ]
     found: dict[str, object] = {}
     for one in parts([studies, others]):

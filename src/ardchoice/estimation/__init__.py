@@ -2,6 +2,7 @@
 
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.compare import LikelihoodRatio, compare, likelihood_ratio_test
+from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
 from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
@@ -15,12 +16,15 @@ __all__ = [
     "ALL",
     "KIND",
     "Covariance",
+    "CrossValidation",
+    "FoldScore",
     "LikelihoodRatio",
     "Model",
     "Predicted",
     "Result",
     "Score",
     "compare",
+    "cross_validate",
     "fit",
     "fit_mnl",
     "infinity",

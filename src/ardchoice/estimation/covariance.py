@@ -14,6 +14,7 @@ from scipy import linalg
 
 from ardchoice._types import Floats
 from ardchoice.design import Block
+from ardchoice.errors import IdentificationError
 from ardchoice.families import Family, ParameterLayout
 from ardchoice.numerics import Sums, map_reduce
 
@@ -125,7 +126,10 @@ def inverse_curvature(curvature: Floats) -> Floats:
     # LAPACK itself: for a few coefficients the wrappers around it take most of the time.
     factor, failed = linalg.lapack.dpotrf(curvature * scale * scale[:, None], lower=1)
     if failed:
-        raise linalg.LinAlgError("The curvature is not positive definite.")
+        raise IdentificationError(
+            "Some parameters are not identified: the Hessian at the estimates is not positive "
+            "definite. Remove terms, or choose a simpler family."
+        )
     root, _ = linalg.lapack.dtrtrs(factor, np.diag(scale), lower=1)
     return np.asarray(root.T @ root)
 

@@ -40,10 +40,10 @@ def _head(result: Result) -> str:
 
 
 def infinity(count: int) -> str:
-    """How many run to infinity."""
+    """How many coefficients diverge."""
     if count == 1:
-        return "1 coefficient that runs to infinity"
-    return f"{count} coefficients that run to infinity"
+        return "1 coefficient that diverges"
+    return f"{count} coefficients that diverge"
 
 
 def _fit(result: Result) -> str:

@@ -1,13 +1,64 @@
-"""Held-out prediction: cross-validation, baselines, calibration, stability, selection path."""
+"""Held-out prediction: cross-validation, baselines, calibration, stability, selection path.
 
+And what is computed from a finished study: checks, willingness to pay, elasticities.
+"""
+
+from ardchoice.estimation import CrossValidation, FoldScore, cross_validate
+from ardchoice.evaluation.baselines import baselines
+from ardchoice.evaluation.calibration import calibration
+from ardchoice.evaluation.checks import (
+    HIGH_CORRELATION,
+    WHOLE_SAMPLE,
+    CutOff,
+    SignCheck,
+    correlated_estimates,
+    cut_off,
+    mean_probabilities,
+    relevance_table,
+    sign_checks,
+)
+from ardchoice.evaluation.cross_validation import HeldOutScore, held_out, score_refit
 from ardchoice.evaluation.evaluate import evaluate
-from ardchoice.evaluation.held_out import held_out
 from ardchoice.evaluation.path import selection_path
+from ardchoice.evaluation.post_estimation import (
+    MAX_ELASTICITY_ALTERNATIVES,
+    Elasticities,
+    WillingnessToPay,
+    attribute_label,
+    cost_attribute,
+    elasticities,
+    is_time,
+    willingness_to_pay,
+)
 from ardchoice.evaluation.stability import stability
 
 __all__ = [
+    "HIGH_CORRELATION",
+    "MAX_ELASTICITY_ALTERNATIVES",
+    "WHOLE_SAMPLE",
+    "CrossValidation",
+    "CutOff",
+    "Elasticities",
+    "FoldScore",
+    "HeldOutScore",
+    "SignCheck",
+    "WillingnessToPay",
+    "attribute_label",
+    "baselines",
+    "calibration",
+    "correlated_estimates",
+    "cost_attribute",
+    "cross_validate",
+    "cut_off",
+    "elasticities",
     "evaluate",
     "held_out",
+    "is_time",
+    "mean_probabilities",
+    "relevance_table",
+    "score_refit",
     "selection_path",
+    "sign_checks",
     "stability",
+    "willingness_to_pay",
 ]

@@ -1,4 +1,4 @@
-"""Calibration: whether what was given a probability of 0.3 happens three times in ten."""
+"""Calibration: predicted probabilities against observed shares, in bins."""
 
 from __future__ import annotations
 
@@ -9,14 +9,13 @@ from scipy import stats
 
 from ardchoice._types import Floats, Ints
 
-CLASSES = 10
-FEWEST = 20
-"""Situations that a class should have at least."""
-MOST_ALTERNATIVES = 8
-"""With more alternatives they are looked at together."""
-EVERY = "all alternatives"
-LEVEL = 0.95
-TINY = 1e-12
+MAX_BINS = 10
+MIN_BIN_SITUATIONS = 20
+MAX_SEPARATE_ALTERNATIVES = 8
+"""With more alternatives they are binned together."""
+ALL_ALTERNATIVES = "all alternatives"
+CONFIDENCE_LEVEL = 0.95
+ZERO_VARIANCE = 1e-12
 
 
 def calibration(
@@ -27,10 +26,10 @@ def calibration(
     weights: Floats,
     person: Ints | None,
 ) -> pd.DataFrame:
-    """Predicted and observed shares in classes of (nearly) equal size.
+    """Predicted and observed shares in bins of (nearly) equal size.
 
-    Where many alternatives are looked at together, nearly all of them are hopeless at any time:
-    classes then have equally many expected choices.
+    Where many alternatives are binned together, most of them have a probability close to zero in
+    any situation: bins then have equally many expected choices.
 
     Parameters
     ----------
@@ -41,31 +40,33 @@ def calibration(
     choice, weights
         Shape (N,) each.
     person
-        Who chose, shape (N,): answers of one person are not independent, so intervals widen; None
-        where each row is a person.
+        Shape (N,): choices of one person are not independent, so intervals widen; None where each
+        row is a person.
 
     Returns
     -------
     DataFrame
         alternative, predicted (mean), observed (share), n, low, high (Wilson interval at the
-        number of independent answers that says as much).
+        effective number of independent choices).
     """
     chosen = np.arange(len(alternatives))[:, None] == choice
     rows = []
-    if len(alternatives) > MOST_ALTERNATIVES:
+    if len(alternatives) > MAX_SEPARATE_ALTERNATIVES:
         where, n = np.nonzero(available)
-        who = n if person is None else person[n]
-        rows += _classes(EVERY, p[where, n], chosen[where, n], weights[n], who, by_choices=True)
+        by = n if person is None else person[n]
+        rows += _bins(
+            ALL_ALTERNATIVES, p[where, n], chosen[where, n], weights[n], by, by_choices=True
+        )
     else:
         everyone = np.arange(len(choice)) if person is None else person
         for j, name in enumerate(alternatives):
             here = available[j]
-            rows += _classes(name, p[j, here], chosen[j, here], weights[here], everyone[here])
+            rows += _bins(name, p[j, here], chosen[j, here], weights[here], everyone[here])
     names = ["alternative", "predicted", "observed", "n", "low", "high"]
     return pd.DataFrame(rows, columns=names)
 
 
-def _classes(
+def _bins(
     name: str,
     p: Floats,
     hit: npt.NDArray[np.bool_],
@@ -76,7 +77,7 @@ def _classes(
 ) -> list[list[object]]:
     order = np.argsort(p, kind="stable")
     share = np.cumsum((p if by_choices else np.ones_like(p))[order])
-    count = int(np.clip(share[-1] // FEWEST, 1, CLASSES)) if len(share) else 0
+    count = int(np.clip(share[-1] // MIN_BIN_SITUATIONS, 1, MAX_BINS)) if len(share) else 0
     cuts = np.searchsorted(share, share[-1] * np.arange(1, count) / count) if count > 1 else []
     rows: list[list[object]] = []
     for inside in np.split(order, cuts):
@@ -93,20 +94,20 @@ def _classes(
 def interval(
     share: float, hit: npt.NDArray[np.bool_], weights: Floats, person: Ints
 ) -> tuple[float, float]:
-    """Wilson's interval of a share, with as many answers as the persons' sums are worth."""
+    """Wilson interval of a share, at the effective sample size that clustering by person leaves."""
     who = np.unique(person, return_inverse=True)[1]
     by_person = np.bincount(who, weights * (hit - share))
     squared = float(weights.sum()) ** 2
     variance = float(by_person @ by_person) / squared
     plain = share * (1 - share)
-    if variance > TINY and plain > TINY:
+    if variance > ZERO_VARIANCE and plain > ZERO_VARIANCE:
         n = min(squared / float(weights @ weights), plain / variance)
     else:
-        # Always or never: how alike the answers of a person are cannot be seen, so that each
-        # person counts as one answer.
+        # Always or never: the correlation within persons is not identified, so each person counts
+        # as one choice.
         weight = np.bincount(who, weights)
         n = squared / float(weight @ weight)
-    z = float(stats.norm.ppf(0.5 + LEVEL / 2))
+    z = float(stats.norm.ppf(0.5 + CONFIDENCE_LEVEL / 2))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(plain / n + z**2 / (4 * n**2))
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))

@@ -1,14 +1,16 @@
-"""The path: how fit and prediction change as terms enter in order of relevance."""
+"""The selection path: fit and held-out prediction as terms enter in order of relevance."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 
 from ardchoice.ard import ArdFit
+from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation import FoldScore, cross_validate
 from ardchoice.numerics import single_blas_thread
 from ardchoice.record import Path
 from ardchoice.selection import (
@@ -21,9 +23,6 @@ from ardchoice.selection import (
     compile_structure,
 )
 
-if TYPE_CHECKING:
-    pass
-
 
 def selection_path(
     fit: ArdFit,
@@ -34,25 +33,25 @@ def selection_path(
     seed: int = 0,
     most: int = 40,
 ) -> Path:
-    """Let terms in one by one, most relevant first, each with what it needs.
+    """Add terms one by one, most relevant first, each with the terms it requires.
 
     Parameters
     ----------
     fit
         Relevance.
     rule
-        Whose criterion is shown; `Ebic()` unless told.
+        Whose criterion is shown. Default: `Ebic()`.
     structure
-        Terms that it excludes once others are in are passed over; None for no rules.
+        Terms that it excludes once others are in are skipped; None for no structure.
     folds
-        Of persons, for the held-out log-likelihood; 0 for none.
+        Of persons, for the held-out log-likelihood by cross-validation; 0 for none.
     seed
         Of the folds.
     most
-        Most steps.
+        Largest number of steps.
     """
     if fit.continues:
-        raise ArdchoiceError("A path needs all data at hand; this fit goes on from earlier ones.")
+        raise ArdchoiceError("A path needs all data at hand; this fit continues an earlier one.")
     rule = Ebic() if rule is None else rule
     if not isinstance(rule, (Bic, Ebic)):
         raise ArdchoiceError(f"A path shows the criterion of ac.Ebic() or ac.Bic(), not {rule!r}.")
@@ -61,29 +60,30 @@ def selection_path(
         models = RefitCache.of(fit)
         criterion = rule.criterion(models.n, np.asarray(fit.space.columns))
         sets = nested(fit, constraints, most)
-        held_out = np.full(len(sets), np.nan)
-        if folds:
-            held_out = np.zeros(len(sets))
-            for rest, left_out in fit.data.folds(folds, seed=seed):
-                inside, start = RefitCache(rest, fit.encoding, fit.scale), None
-                for i, chosen in enumerate(sets):
-                    fitted = inside.refit(chosen, start)
-                    held_out[i] += inside.loglik_on(left_out, fitted)
-                    start = fitted.beta
+
+        def procedure(train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
+            inside, start, scores = RefitCache.of(replace(fit, data=train)), None, []
+            for selected in sets:
+                fitted = inside.refit(selected, start)
+                scores.append(FoldScore(inside.loglik_on(test, fitted)))
+                start = fitted.beta
+            return scores
+
+        validated = cross_validate(fit.data, folds, procedure, seed=seed)
         rows, before, start = [], frozenset[int](), None
-        for i, chosen in enumerate(sets):
-            fitted = models.refit(chosen, start)
-            start, count = fitted.beta, constraints.count(chosen)
-            new = ", ".join(str(fit.terms[t]) for t in sorted(chosen - before))
-            value = criterion.value(fitted.loglik, count, len(chosen))
-            rows.append((new or "(nothing)", count, fitted.loglik, value, held_out[i]))
-            before = chosen
+        for i, selected in enumerate(sets):
+            fitted = models.refit(selected, start)
+            start, count = fitted.beta, constraints.count(selected)
+            new = ", ".join(str(fit.terms[t]) for t in sorted(selected - before))
+            value = criterion.value(fitted.loglik, count, len(selected))
+            rows.append((new or "(nothing)", count, fitted.loglik, value, validated.loglik(i)))
+            before = selected
     names = ["entered", "parameters", "loglik", "criterion", "held_out"]
     return Path(pd.DataFrame(rows, columns=names), criterion.name)
 
 
 def nested(fit: ArdFit, constraints: Constraints, most: int) -> list[TermSet]:
-    """Valid sets, each with one more of the relevant terms and what it needs."""
+    """Valid sets, each with one more relevant term and the terms it requires."""
     frame = fit.relevance()
     lam = fit.lam
     order = np.lexsort((-frame["statistic"].to_numpy(), -lam))

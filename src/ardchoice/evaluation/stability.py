@@ -1,4 +1,4 @@
-"""Stability: how often a term is selected when people are drawn anew."""
+"""Stability selection: how often a term is selected on random halves of the persons."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from ardchoice.ard import Newton, Solver, fit_ard
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.errors import ArdchoiceError
+from ardchoice.families import Family, Mnl
 from ardchoice.selection import Rule, Structure, select
 from ardchoice.space import SearchSpace
 
@@ -21,6 +22,7 @@ def stability(
     data: ChoiceData,
     space: SearchSpace,
     *,
+    family: Family = Mnl(),  # noqa: B008 - frozen
     pairs: int = 10,
     rule: Rule | None = None,
     structure: Structure | None = Structure(),  # noqa: B008 - frozen
@@ -34,49 +36,49 @@ def stability(
 
     Parameters
     ----------
-    data, space, rule, structure, solver
+    data, space, family, rule, structure, solver
         As for `specify`.
     pairs
-        How often people are divided in two; twice as many selections are made.
+        How often persons are divided in two; twice as many selections are made.
     seed
         Of the divisions.
     progress
         Called with (selections made, selections in all).
     keep
-        Where what is selected is laid down, half by half, for a run that may be broken off.
+        Where the selection of every half is checkpointed.
     executor
-        A Dask client whose workers go through the data; this process unless told.
+        A Dask client whose workers process the data. Default: this process.
 
     Returns
     -------
     DataFrame
-        A row per candidate, most stable first: term, selected (share of the halves that keep it),
+        A row per candidate, most stable first: term, selected (share of the halves that select it),
         both (share of the pairs in which both halves do).
     """
     must_be_choice_data(data)
     data = data if executor is None else data.on(executor)
     if pairs < 1:
         raise ArdchoiceError(f"At least one pair of halves is needed, not {pairs}.")
-    kept = np.zeros((pairs, 2, len(space)), dtype=bool)
+    is_selected = np.zeros((pairs, 2, len(space)), dtype=bool)
     position = {term: t for t, term in enumerate(space.terms)}
     rng = np.random.default_rng(seed)
 
     def selected(part: ChoiceData) -> list[int]:
-        fit = fit_ard(part, space, solver=solver or Newton())
+        fit = fit_ard(part, space, family=family, solver=solver or Newton())
         return [position[term] for term in select(fit, rule, structure=structure)]
 
     for pair in range(pairs):
         halves = data.split(0.5, seed=int(rng.integers(2**31)))
         for half, part in enumerate(halves):
             found = keep.stage(f"stability-{2 * pair + half}", partial(selected, part))
-            kept[pair, half, found] = True
+            is_selected[pair, half, found] = True
             if progress is not None:
                 progress(2 * pair + half + 1, 2 * pairs)
     frame = pd.DataFrame(
         {
             "term": [str(t) for t in space.terms],
-            "selected": kept.mean(axis=(0, 1)),
-            "both": kept.all(axis=1).mean(axis=0),
+            "selected": is_selected.mean(axis=(0, 1)),
+            "both": is_selected.all(axis=1).mean(axis=0),
         }
     )
     frame = frame.sort_values(["selected", "both"], ascending=False, kind="stable")

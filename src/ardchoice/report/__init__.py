@@ -1,10 +1,10 @@
-"""What people read: the page of a study, its tables and figures, its summary."""
+"""Reports of a study: its page, tables, figures and summary."""
 
 from ardchoice.report.document import Cell, Figure, Mark, Table, show
 from ardchoice.report.figures import write_figures
 from ardchoice.report.page import environment, write_report
 from ardchoice.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
-from ardchoice.report.summary import summarise_record, summarise_study
+from ardchoice.report.summary import summarise_record
 from ardchoice.report.tables import strip_control_characters, to_csv, write_tables
 
 __all__ = [
@@ -21,7 +21,6 @@ __all__ = [
     "show",
     "strip_control_characters",
     "summarise_record",
-    "summarise_study",
     "to_csv",
     "write_figures",
     "write_report",

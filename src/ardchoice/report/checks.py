@@ -1,161 +1,84 @@
-"""Whether a study is what it should be: signs, convergence, shares, twins among the estimates."""
+"""Verdicts on a study in words: convergence, signs, shares, correlated and weak estimates."""
 
 from __future__ import annotations
-
-from dataclasses import dataclass
 
 import numpy as np
 
 from ardchoice.estimation import Result, infinity
-from ardchoice.record import StudyRecord
-from ardchoice.report.document import Note
-from ardchoice.selection import SignRules, WrongSign
+from ardchoice.evaluation import HIGH_CORRELATION, correlated_estimates, sign_checks
+from ardchoice.record import Note, StudyRecord
 from ardchoice.text import number, percent
 
-TWINS = 0.95
-"""Correlation from which two estimates can hardly be told apart."""
-SHARES = 0.005
-"""Difference of shares that deserves a look."""
-WEAK = 1.96
-NOTHING = 1e-6
-"""Log-likelihood that is not worth a number."""
-
-
-@dataclass(frozen=True)
-class SignCheck:
-    """Whether utility goes the expected way with an attribute of an alternative.
-
-    Attributes
-    ----------
-    alternative, attribute, expected
-    segments
-        Combinations of levels that the model tells apart.
-    wrong
-        Those in which it goes the wrong way.
-    """
-
-    alternative: str
-    attribute: str
-    expected: str
-    segments: int
-    wrong: tuple[str, ...]
-
-
-def sign_checks(record: StudyRecord) -> list[SignCheck]:
-    """Expected signs against the estimates, by alternative and attribute."""
-    signs = {} if record.structure is None else record.structure.signs
-    result = record.result
-    rules = SignRules(signs, result.encoding, result.data)
-    chosen = range(len(result.encoding.terms))
-    wrong: dict[tuple[str, str], list[WrongSign]] = {}
-    for where in rules.violations(chosen, result.coefficients):
-        wrong.setdefault((where.alternative, where.attribute), []).append(where)
-    out = []
-    for (alternative, attribute), count in rules.segments(chosen).items():
-        here = wrong.get((alternative, attribute), [])
-        out.append(
-            SignCheck(
-                alternative,
-                attribute,
-                signs[attribute],
-                count,
-                tuple(w.segment or "everybody" for w in here),
-            )
-        )
-    return out
+SHARE_TOLERANCE = 0.005
+"""Difference of shares that needs a look."""
+CRITICAL_Z = 1.96
+NEGLIGIBLE_LOGLIK = 1e-6
+"""Log-likelihood that needs no number."""
+SIGNS = {"-": "−", "+": "+"}
 
 
 def convergence(record: StudyRecord) -> list[Note]:
-    """Whether the two solvers may be believed."""
-    fit, result = record.fit, record.result
-    moving = ""
-    if fit.moving:
-        moving = f" Still moving: {', '.join(map(str, fit.moving[:5]))}."
-    passes = f"{fit.solver.name} made {fit.passes:.0f} passes over the data in {fit.seconds:.1f} s"
-    why = f"{passes} and stopped: {fit.reason}."
-    relevance = (
-        Note("good", "Relevance converged", why)
-        if fit.converged
-        else Note("bad", "Relevance did not converge", f"{why}{moving}")
+    """Whether relevance and estimation converged."""
+    fit = record.fit
+    why = (
+        f"{fit.solver.name} made {fit.passes:.0f} passes over the data in {fit.seconds:.1f} s and "
+        f"stopped: {fit.reason}."
     )
-    return [relevance, _estimation(result)]
+    if fit.converged:
+        return [Note("good", "Relevance converged", why), _estimation(record.result)]
+    if fit.moving:
+        why += f" Still moving: {', '.join(map(str, fit.moving[:5]))}."
+    return [Note("bad", "Relevance did not converge", why), _estimation(record.result)]
 
 
 def _estimation(result: Result) -> Note:
-    left = "nothing" if result.decrement < NOTHING else f"at most {number(result.decrement, 2)}"
     if not result.converged:
         text = (
             f"{number(result.decrement)} of log-likelihood is still to be gained: do not use these "
             "estimates."
         )
         return Note("bad", "Estimation did not converge", text)
+    negligible = result.decrement < NEGLIGIBLE_LOGLIK
+    left = "nothing" if negligible else f"at most {number(result.decrement, 2)}"
     steps = f"{result.iterations} Newton steps, after which {left} of log-likelihood is left to be"
     infinite = int(result.is_infinite.sum())
-    if infinite:
-        text = (
-            f"{steps} gained by the others. Of what runs to infinity only the sign means anything; "
-            "it has no standard error."
-        )
-        return Note("look", f"Estimated, apart from {infinity(infinite)}", text)
-    return Note("good", "Estimation converged", f"{steps} gained.")
+    if not infinite:
+        return Note("good", "Estimation converged", f"{steps} gained.")
+    text = (
+        f"{steps} gained by the others. Of what diverges (complete or quasi-complete separation) "
+        "only the sign means anything; it has no standard error."
+    )
+    return Note("look", f"Estimated, apart from {infinity(infinite)}", text)
 
 
 def sanity(record: StudyRecord) -> list[Note]:
-    """Signs, shares, estimates that cannot be told from zero or from one another."""
-    return [
-        *_signs(record),
-        _shares(record),
-        *_twins(record),
-        *_weak(record),
-        *_codes_for_missing(record),
-    ]
+    """Signs, shares, estimates that are highly correlated or not different from zero."""
+    checks = (_signs, _shares, _correlated, _weak, _codes_for_missing)
+    return [note for note in (check(record) for check in checks) if note is not None]
 
 
-def _codes_for_missing(record: StudyRecord) -> list[Note]:
-    """Values that reading found suspicious, and that were estimated with all the same."""
-    found = [p.message for p in record.data.warnings if p.code == "sentinel"]
-    more = f" So it is in {len(found) - 1} more." if len(found) > 1 else ""
-    return [Note("look", "A value may stand for missing", text + more) for text in found[:1]]
-
-
-def _signs(record: StudyRecord) -> list[Note]:
+def _signs(record: StudyRecord) -> Note:
     checks = sign_checks(record)
-    if not checks:
-        text = "No expected signs were given, so none were asked for or checked."
-        return [Note("plain", "Signs", text)]
+    if not checks or record.structure is None:
+        text = "No expected signs were given, so none were required or checked."
+        return Note("plain", "Signs", text)
     segments = sum(check.segments for check in checks)
     wrong = sum(len(check.wrong) for check in checks)
-    names = ", ".join(f"{k} ({_sign(v)})" for k, v in _expected(record).items())
+    names = ", ".join(f"{k} ({SIGNS[v]})" for k, v in record.structure.signs.items())
     if wrong:
-        return [
-            Note(
-                "bad",
-                "Signs not as expected",
-                f"Utility goes the wrong way in {wrong} of {segments} segments; expected {names}.",
-            )
-        ]
-    return [
-        Note(
-            "good",
-            "Signs as expected",
-            f"{names}: in all {segments} combinations of alternative, attribute and segment that "
-            "the model tells apart.",
-        )
-    ]
-
-
-def _expected(record: StudyRecord) -> dict[str, str]:
-    return {} if record.structure is None else dict(record.structure.signs)
-
-
-def _sign(sign: str) -> str:
-    return "−" if sign == "-" else "+"
+        text = f"The sign is wrong in {wrong} of {segments} segments; expected {names}."
+        return Note("bad", "Signs not as expected", text)
+    text = (
+        f"{names}: in all {segments} combinations of alternative, attribute and segment that the "
+        "model distinguishes."
+    )
+    return Note("good", "Signs as expected", text)
 
 
 def _shares(record: StudyRecord) -> Note:
     shares = record.result.score().shares
     off = (shares["predicted"] - shares["observed"]).abs()
-    if float(off.max()) <= SHARES:
+    if float(off.max()) <= SHARE_TOLERANCE:
         text = "Predicted and observed shares of the alternatives agree to 0.5 percentage points."
         return Note("good", "Shares are met", text)
     if not any(t.what is None for t in record.result.specification.terms):
@@ -170,36 +93,34 @@ def _shares(record: StudyRecord) -> Note:
     return Note("look", "Shares are not met", text)
 
 
-def _twins(record: StudyRecord) -> list[Note]:
-    result = record.result
-    if result.n_parameters < 2:
-        return []
-    matrix = result.covariances["classical"]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        sd = np.sqrt(np.diag(matrix))
-        correlation = np.abs(matrix / sd / sd[:, None])
-    correlation = np.nan_to_num(np.triu(correlation, 1))
-    a, b = np.unravel_index(int(correlation.argmax()), correlation.shape)
-    count = int((correlation > TWINS).sum())
+def _correlated(record: StudyRecord) -> Note | None:
+    found = correlated_estimates(record.result)
+    if found is None:
+        return None
+    text = f"{' and '.join(found.names)} are correlated most, {found.correlation:.3f} in size."
+    if not found.n_high:
+        return Note("good", "No highly correlated estimates", text)
+    pairs = "1 pair is" if found.n_high == 1 else f"{found.n_high} pairs are"
+    text = f"{pairs} above {HIGH_CORRELATION}. {text}"
+    return Note("look", "Some estimates are highly correlated", text)
+
+
+def _weak(record: StudyRecord) -> Note | None:
+    z = np.abs(record.result.to_frame()["z"].to_numpy())
+    weak = int((z < CRITICAL_Z).sum())
+    if not weak:
+        return None
     text = (
-        f"{result.names[a]} and {result.names[b]} are correlated most, "
-        f"{correlation[a, b]:.3f} in size."
+        f"{weak} of {record.result.n_parameters} coefficients are within two standard errors of "
+        "zero. The levels of a covariate enter together, so some may well be."
     )
-    if not count:
-        return [Note("good", "Estimates can be told apart", text)]
-    pairs = "1 pair is" if count == 1 else f"{count} pairs are"
-    return [Note("look", "Some estimates are near-twins", f"{pairs} above {TWINS}. {text}")]
+    return Note("plain", "Weak coefficients", text)
 
 
-def _weak(record: StudyRecord) -> list[Note]:
-    result = record.result
-    z = np.abs(result.to_frame()["z"].to_numpy())
-    weak = int((z < WEAK).sum())
-    notes = []
-    if weak:
-        text = (
-            f"{weak} of {result.n_parameters} coefficients are within two standard errors of zero. "
-            "The levels of a covariate enter together, so some may well be."
-        )
-        notes.append(Note("plain", "Weak coefficients", text))
-    return notes
+def _codes_for_missing(record: StudyRecord) -> Note | None:
+    """Values that reading detected as suspicious, and that were estimated with all the same."""
+    found = [p.message for p in record.data.warnings if p.code == "sentinel"]
+    if not found:
+        return None
+    more = f" So it is in {len(found) - 1} more." if len(found) > 1 else ""
+    return Note("look", "A value may stand for missing", found[0] + more)

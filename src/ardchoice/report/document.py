@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Literal
+from typing import Any, Literal
 
+import pandas as pd
+
+from ardchoice.record import Note
 from ardchoice.text import number, p_value
 
 Cell = str | float | int | bool | None
 Mark = Literal["true", "missed"]
-"""Bold (a true term, a kept one, the best), or underlined (the λ of a true term missed)."""
+"""Bold (a true term, a selected one, the best), or underlined (the λ of a true term missed)."""
 FIGURES, P_VALUE = "figures", "p"
 """Formats besides those of Python: four significant figures; a p-value."""
 
@@ -34,7 +38,7 @@ class Table:
     marks
         ``"row,column"`` -> how the cell stands out.
     shown
-        Rows that a page shows before it is asked for more; all unless told.
+        Rows that a page shows before it is asked for more. Default: all.
     note
         A sentence below.
     """
@@ -49,6 +53,24 @@ class Table:
     note: str = ""
 
 
+def frame_table(
+    name: str,
+    caption: str,
+    frame: pd.DataFrame,
+    columns: Mapping[str, tuple[str, str]],
+    **options: Any,
+) -> Table:
+    """Columns of a frame as a table: column -> (head, format)."""
+    heads, formats = [head for head, _ in columns.values()], [how for _, how in columns.values()]
+    rows = [list(row) for row in zip(*(frame[c].tolist() for c in columns), strict=True)]
+    return Table(name, caption, heads, formats, rows, **options)
+
+
+def bold(rows: list[int], *columns: int) -> dict[str, Mark]:
+    """Marks of some cells."""
+    return {f"{r},{c}": "true" for r in rows for c in columns or (0,)}
+
+
 @dataclass(frozen=True)
 class Figure:
     """A picture by its name, as PNG, SVG or PDF."""
@@ -61,22 +83,6 @@ class Figure:
 class Text:
     """A paragraph."""
 
-    text: str
-
-
-@dataclass(frozen=True)
-class Note:
-    """A sentence that stands out: whether something is as it should be.
-
-    Attributes
-    ----------
-    verdict
-        ``"good"``, ``"look"`` (worth a look), ``"bad"`` or ``"plain"``.
-    title, text
-    """
-
-    verdict: Literal["good", "look", "bad", "plain"]
-    title: str
     text: str
 
 

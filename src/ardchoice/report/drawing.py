@@ -6,37 +6,36 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
-from ardchoice._types import Floats
+from ardchoice._types import Bools, Floats, Ints
 from ardchoice.estimation import ALL
-from ardchoice.report.findings import CutOff, Findings
+from ardchoice.evaluation import CutOff
+from ardchoice.report.findings import Findings
 from ardchoice.report.style import BLUE, COLOURS, GREY, INK, ORANGE, one_line
 from ardchoice.space import EVERYWHERE
 from ardchoice.text import brief
 
-WIDE = 6.6
-"""Inches."""
-NAME = 34
+WIDTH_INCHES = 6.6
+NAME_CHARACTERS = 34
 """Characters of a name that a figure has room for."""
-MOST_PLACES = 6
-"""Alternatives that have a panel of their own; the others are told in the table."""
-BELOW = 5
+MAX_PANELS = 6
+"""Alternatives that have a panel of their own; the others are in the table."""
+MAX_DROPPED_ROWS = 5
 """Terms just below the cut-off that are shown, in each panel."""
-MOST_KEPT = 14
-MOST_SEGMENTS = 36
-MOST_TERMS = 30
-FAR = 0.4
+MAX_SELECTED_ROWS = 14
+MAX_SEGMENT_ROWS = 36
+MAX_STABILITY_ROWS = 30
+FULL_AXIS_PROBABILITY = 0.4
 """Probability from which a whole axis is shown."""
-LEAST = 1e-3
+SMALLEST_EVIDENCE = 1e-3
 """Log evidence below this is drawn at the edge."""
 
 
-def _label(text: str, most: int = NAME) -> str:
+def _label(text: str, most: int = NAME_CHARACTERS) -> str:
     return one_line(text, most)
 
 
@@ -50,7 +49,7 @@ def _lines(axes: Axes, axis: str = "x") -> None:
 
 
 def relevance(found: Findings) -> Picture | None:
-    """λ, and what decided, of the terms kept and of those just below the cut-off."""
+    """λ, and what decided, of the selected terms and of those just below the cut-off."""
     panels = _panels(found)
     if not panels:
         return None
@@ -58,7 +57,7 @@ def relevance(found: Findings) -> Picture | None:
     right = cut.measure if cut.measure in ("margin", "evidence") else "evidence"
     rows = [len(panel) for _, panel in panels]
     picture = Picture(
-        figsize=(WIDE, 0.75 + 0.42 * len(rows) + 0.19 * sum(rows)), layout="constrained"
+        figsize=(WIDTH_INCHES, 0.75 + 0.42 * len(rows) + 0.19 * sum(rows)), layout="constrained"
     )
     grid = picture.subplots(
         len(panels), 2, sharex="col", squeeze=False, gridspec_kw={"height_ratios": rows}
@@ -81,7 +80,7 @@ def relevance(found: Findings) -> Picture | None:
     _log_axis(grid[0, 0], pd.concat([p["lambda"] for _, p in panels]).to_numpy(float))
     if right == "margin":
         _signed_axis(grid[0, 1], pd.concat([p["margin"] for _, p in panels]).to_numpy(float))
-        grid[-1, 1].set_xlabel(f"what it is worth, {_label(cut.words, 20)}")
+        grid[-1, 1].set_xlabel(f"change in {_label(cut.words, 20)} if removed")
     else:
         _log_axis(grid[0, 1], pd.concat([p["evidence"] for _, p in panels]).to_numpy(float))
         grid[-1, 1].set_xlabel("log evidence lost without it")
@@ -102,25 +101,25 @@ def relevance(found: Findings) -> Picture | None:
 
 
 def _panels(found: Findings) -> list[tuple[str, pd.DataFrame]]:
-    """The terms of each place that are worth a line: kept ones, and the closest of the others."""
+    """The selected terms of each alternative, and the closest of the others."""
     frame, measure = found.relevance, found.cut_off.measure
     out = []
     places = list(dict.fromkeys(found.record.fit.terms[i].place for i in range(len(frame))))
     for place in places:
         here = frame[frame["alternative"] == place]
-        kept = here[here["kept"]]
-        others = here[~here["kept"]]
+        selected = here[here["is_selected"]]
+        others = here[~here["is_selected"]]
         others = others.assign(close=_distance(others[measure].to_numpy(float), found.cut_off))
         others = others[np.isfinite(others["close"])].sort_values("close", kind="stable")
-        others = others.head(BELOW)
+        others = others.head(MAX_DROPPED_ROWS)
         order = "margin" if measure == "margin" else "lambda"
-        kept = kept.sort_values(order, ascending=False, kind="stable", na_position="first")
-        panel = pd.concat([kept.head(MOST_KEPT), others.drop(columns="close")])
-        if len(kept) or len(places) <= MOST_PLACES:
+        selected = selected.sort_values(order, ascending=False, kind="stable", na_position="first")
+        panel = pd.concat([selected.head(MAX_SELECTED_ROWS), others.drop(columns="close")])
+        if len(selected) or len(places) <= MAX_PANELS:
             shown = [str(t).removeprefix(f"{place}: ") for t in panel["term"]]
             out.append((place, panel.assign(shown=shown)))
-    out.sort(key=lambda item: -int(item[1]["kept"].sum()))
-    keep = {place for place, _ in out[:MOST_PLACES]}
+    out.sort(key=lambda item: -int(item[1]["is_selected"].sum()))
+    keep = {place for place, _ in out[:MAX_PANELS]}
     return [
         (p, f) for p, f in sorted(out, key=lambda i: places.index(i[0])) if p in keep and len(f)
     ]
@@ -134,11 +133,9 @@ def _distance(values: Floats, cut: CutOff) -> Floats:
         return np.abs(np.log(values / cut.at))
 
 
-def _dots(
-    axes: Axes, x: Floats, y: npt.NDArray[np.intp], panel: pd.DataFrame, missing: str
-) -> None:
-    """Kept terms filled, others hollow; words where there is no number."""
-    kept = panel["kept"].to_numpy(bool)
+def _dots(axes: Axes, x: Floats, y: Ints, panel: pd.DataFrame, missing: str) -> None:
+    """Selected terms filled, others hollow; words where there is no number."""
+    selected = panel["is_selected"].to_numpy(bool)
     for place in y[~np.isfinite(x)]:
         axes.text(
             0.99,
@@ -151,23 +148,22 @@ def _dots(
             fontsize=8,
             style="italic",
         )
-    axes.scatter(x[kept], y[kept], s=26, color=BLUE, zorder=3, clip_on=False)
-    axes.scatter(
-        x[~kept],
-        y[~kept],
-        s=24,
-        facecolor="white",
-        edgecolor=ORANGE,
-        lw=1.2,
-        zorder=3,
-        clip_on=False,
-    )
+    _selected_dots(axes, x, y, selected, clip_on=False)
+
+
+def _selected_dots(axes: Axes, x: Floats, y: Ints, selected: Bools, **options: Any) -> None:
+    """Selected terms filled, others hollow."""
+    options["zorder"] = 3
+    axes.scatter(x[selected], y[selected], s=26, color=BLUE, label="selected", **options)
+    if not selected.all():
+        options |= {"facecolor": "white", "edgecolor": ORANGE, "lw": 1.2, "label": "dropped"}
+        axes.scatter(x[~selected], y[~selected], s=24, **options)
 
 
 def _log_axis(axes: Axes, values: Floats) -> None:
     """A logarithmic axis on which zero stands at the left edge; infinite values at the right."""
-    seen = values[np.isfinite(values) & (values > LEAST / 1e3)]
-    low = float(np.clip(seen.min(initial=1.0), LEAST, 1.0)) / 3
+    seen = values[np.isfinite(values) & (values > SMALLEST_EVIDENCE / 1e3)]
+    low = float(np.clip(seen.min(initial=1.0), SMALLEST_EVIDENCE, 1.0)) / 3
     high = float(seen.max(initial=1.0)) * 3
     axes.set_xscale("symlog", linthresh=low, linscale=0.3)
     axes.set_xlim(0, high)
@@ -196,12 +192,12 @@ def _signed_axis(axes: Axes, values: Floats) -> None:
 
 
 def path(found: Findings) -> Picture | None:
-    """Criterion and held-out log-likelihood as terms enter, and where the study ended."""
+    """Criterion and held-out log-likelihood as terms enter, and those of the selected ones."""
     path, record = found.evaluation.path, found.record
     if path is None or len(path.frame) < 2:
         return None
     held = path.best_held_out is not None
-    picture = Picture(figsize=(WIDE, 3.6 if held else 2.4), layout="constrained")
+    picture = Picture(figsize=(WIDTH_INCHES, 3.6 if held else 2.4), layout="constrained")
     rows = 2 if held else 1
     axes = np.atleast_1d(picture.subplots(rows, 1, sharex=True))
     x = path.frame["parameters"].to_numpy()
@@ -209,30 +205,15 @@ def path(found: Findings) -> Picture | None:
     axes[0].set_title(f"{_label(path.criterion)} (smaller is better)")
     specification = record.specification
     if specification.criterion is not None and specification.measure == path.criterion:
-        axes[0].scatter(
-            [record.result.n_parameters],
-            [specification.criterion],
-            marker="*",
-            s=110,
-            color=ORANGE,
-            zorder=4,
-            label="the specification found",
-        )
+        _star(axes[0], record.result.n_parameters, specification.criterion)
+        axes[0].legend(loc="upper right")
     evaluation = found.evaluation
     if held:
         _curve(axes[1], x, path.frame["held_out"].to_numpy(float), path.best_held_out or 0, BLUE)
-        axes[1].set_title("log-likelihood of persons left out (larger is better)")
+        axes[1].set_title("held-out log-likelihood (larger is better)")
         if evaluation.comparisons is not None and not record.honest:
-            axes[1].scatter(
-                [record.result.n_parameters],
-                [float(evaluation.comparisons["held_out"].iloc[0])],
-                marker="*",
-                s=110,
-                color=ORANGE,
-                zorder=4,
-            )
-    if axes[0].get_legend_handles_labels()[0]:
-        axes[0].legend(loc="upper right")
+            own = float(evaluation.comparisons["held_out"].iloc[0])
+            _star(axes[1], record.result.n_parameters, own)
     axes[-1].set_xlabel("coefficients")
     for each in axes:
         each.grid(visible=True, axis="y")
@@ -240,6 +221,11 @@ def path(found: Findings) -> Picture | None:
         each.xaxis.set_major_locator(MaxNLocator(integer=True))
         each.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}".replace("-", "−")))
     return picture
+
+
+def _star(axes: Axes, x: int, y: float) -> None:
+    label = "the selected specification"
+    axes.scatter([x], [y], marker="*", s=110, color=ORANGE, zorder=4, label=label)
 
 
 def _curve(axes: Axes, x: Any, y: Floats, best: int, colour: str) -> None:
@@ -259,12 +245,14 @@ def calibration(found: Findings) -> Picture | None:
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
     picture = Picture(
-        figsize=(WIDE * max(columns / 3, 0.45), max(2.55 * rows, 7.5 / columns - 4.6)),
+        figsize=(WIDTH_INCHES * max(columns / 3, 0.45), max(2.55 * rows, 7.5 / columns - 4.6)),
         layout="constrained",
     )
     grid = picture.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     most = float(frame[["predicted", "observed"]].to_numpy().max())
-    ticks = [0, 0.5, 1] if most > FAR else MaxNLocator(3).tick_values(0, 1.1 * most)
+    ticks = (
+        [0, 0.5, 1] if most > FULL_AXIS_PROBABILITY else MaxNLocator(3).tick_values(0, 1.1 * most)
+    )
     for name, axes, colour in zip(names, grid, COLOURS, strict=False):
         part = frame[frame["alternative"] == name]
         p, y = part["predicted"].to_numpy(float), part["observed"].to_numpy(float)
@@ -284,24 +272,24 @@ def calibration(found: Findings) -> Picture | None:
     return picture
 
 
-# -- Money and stability ---------------------------------------------------------------------------
+# -- WTP and stability ---------------------------------------------------------------------------
 
 
-def worth(found: Findings) -> Picture | None:
+def wtp(found: Findings) -> Picture | None:
     """Willingness to pay for the first attribute, by alternative and segment."""
-    frame = found.worth.frame
+    frame = found.wtp.frame
     if frame is None:
         return None
     first = frame["attribute"].iloc[0]
-    part = frame[(frame["attribute"] == first) & frame["estimate"].notna()].head(MOST_SEGMENTS)
+    part = frame[(frame["attribute"] == first) & frame["estimate"].notna()].head(MAX_SEGMENT_ROWS)
     if not len(part):
         return None
     names = list(dict.fromkeys(part["alternative"]))
     picture = Picture(
-        figsize=(WIDE, 0.7 + 0.2 * len(part) + 0.15 * len(names)), layout="constrained"
+        figsize=(WIDTH_INCHES, 0.7 + 0.2 * len(part) + 0.15 * len(names)), layout="constrained"
     )
     axes = picture.subplots()
-    low, high = _middle(part)
+    low, high = _limits(part)
     y, ticks, labels, heads = 0.0, [], [], []
     for name in names:
         colour = COLOURS[names.index(name) % len(COLOURS)]
@@ -327,12 +315,12 @@ def worth(found: Findings) -> Picture | None:
     if low < 0 < high:
         axes.axvline(0, color=GREY, lw=1)
     unit = "for" if part["level"].any() else "per unit of"
-    axes.set_xlabel(_label(f"{found.worth.cost} {unit} {first}, with 95 % intervals", 70))
+    axes.set_xlabel(_label(f"{found.wtp.cost} {unit} {first}, with 95 % intervals", 70))
     _lines(axes)
     return picture
 
 
-def _middle(part: pd.DataFrame) -> tuple[float, float]:
+def _limits(part: pd.DataFrame) -> tuple[float, float]:
     """Limits that show all estimates; an interval that is far wider than the rest is cut off."""
     values = part["estimate"].to_numpy(float)
     low, high = part["low"].to_numpy(float), part["high"].to_numpy(float)
@@ -345,31 +333,21 @@ def _middle(part: pd.DataFrame) -> tuple[float, float]:
 
 
 def stability(found: Findings) -> Picture | None:
-    """How often terms came back."""
+    """How often terms are selected on halves."""
     frame = found.evaluation.stability
     if frame is None:
         return None
-    kept = {str(t) for t in found.record.specification.terms}
-    part = frame[frame["selected"] > 0].head(MOST_TERMS)
+    selected = {str(t) for t in found.record.specification.terms}
+    part = frame[frame["selected"] > 0].head(MAX_STABILITY_ROWS)
     if not len(part):
         return None
-    picture = Picture(figsize=(WIDE, 0.7 + 0.2 * len(part)), layout="constrained")
+    picture = Picture(figsize=(WIDTH_INCHES, 0.7 + 0.2 * len(part)), layout="constrained")
     axes = picture.subplots()
     y = np.arange(len(part))[::-1]
-    inside = np.array([str(t) in kept for t in part["term"]])
+    inside = np.array([str(t) in selected for t in part["term"]])
     share = part["selected"].to_numpy(float)
     axes.hlines(y, 0, share, color=np.where(inside, BLUE, GREY).tolist(), lw=1.2)
-    axes.scatter(share[inside], y[inside], s=28, color=BLUE, zorder=3, label="kept")
-    if (~inside).any():
-        axes.scatter(
-            share[~inside],
-            y[~inside],
-            s=26,
-            facecolor="white",
-            edgecolor=ORANGE,
-            zorder=3,
-            label="left out",
-        )
+    _selected_dots(axes, share, y, inside)
     axes.set_yticks(y, [_label(str(t)) for t in part["term"]], fontsize=8)
     axes.set_xlim(0, 1.04)
     axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "100%"])
@@ -380,7 +358,7 @@ def stability(found: Findings) -> Picture | None:
 
 
 FIGURES: dict[str, Callable[[Findings], Picture | None]] = {
-    "worth": worth,
+    "wtp": wtp,
     "calibration": calibration,
     "relevance": relevance,
     "path": path,

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 from ardchoice.files import write
 from ardchoice.record import StudyRecord
 from ardchoice.report.findings import Findings
-from ardchoice.report.style import quiet
+from ardchoice.report.style import report_style
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-FIGURES = ("worth", "calibration", "relevance", "path", "stability")
+FIGURES = ("wtp", "calibration", "relevance", "path", "stability")
 FORMATS = ("svg", "png", "pdf")
-UNDATED: dict[str, dict[str, Any]] = {
+UNDATED_METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},
     "pdf": {"CreationDate": None, "Creator": None, "Producer": None},
     "png": {"Software": None},
@@ -55,7 +55,7 @@ def draw(name: str, found: Findings) -> Picture | None:
     """One figure; None where the study has nothing to show."""
     from ardchoice.report import drawing
 
-    with quiet():
+    with report_style():
         picture = drawing.FIGURES[name](found)
         if picture is not None:
             picture.draw_without_rendering()
@@ -66,6 +66,6 @@ def draw(name: str, found: Findings) -> Picture | None:
 def as_bytes(picture: Picture, kind: str) -> bytes:
     """A figure as a file of some kind."""
     buffer = io.BytesIO()
-    with quiet():
-        picture.savefig(buffer, format=kind, dpi=200, metadata=UNDATED[kind])
+    with report_style():
+        picture.savefig(buffer, format=kind, dpi=200, metadata=UNDATED_METADATA[kind])
     return buffer.getvalue()

@@ -6,12 +6,12 @@ from ardchoice.report.document import Table, show
 from ardchoice.report.style import one_line
 from ardchoice.text import LATEX
 
-LONG = 40
+LONG_TABLE_ROWS = 40
 """Rows from which a table may break across pages."""
-MANY = 55
+WRAPPED_CHARACTERS = 55
 """Characters from which a column of text is broken into lines."""
 
-_SIGNS = LATEX | {
+_ESCAPES = LATEX | {
     "[": r"{[}",
     "]": r"{]}",
     "*": r"{*}",
@@ -37,7 +37,7 @@ command."""
 def escape(text: str) -> str:
     """Text as LaTeX prints it, on one line."""
     line = one_line(text).replace("ρ̄²", "\0")
-    out = "".join(_SIGNS.get(sign, sign) for sign in line)
+    out = "".join(_ESCAPES.get(sign, sign) for sign in line)
     return out.replace("\0", r"\ensuremath{\bar\rho^2}")
 
 
@@ -50,13 +50,13 @@ def latex_table(table: Table) -> str:
         max((len(str(row[c])) for row in table.rows), default=0) for c in range(len(table.head))
     ]
     columns = "".join(
-        "r" if how else (r"p{0.5\linewidth}" if width > MANY else "l")
+        "r" if how else (r"p{0.5\linewidth}" if width > WRAPPED_CHARACTERS else "l")
         for how, width in zip(table.formats, widths, strict=True)
     )
     head = _line([escape(name) for name in table.head])
     body = [_row(table, r) for r in range(len(table.rows))]
     start = "% needs \\usepackage{booktabs,longtable,textcomp} and the T1 encoding"
-    if len(table.rows) > LONG:
+    if len(table.rows) > LONG_TABLE_ROWS:
         lines = [
             rf"\begin{{longtable}}{{{columns}}}",
             rf"\caption{{{escape(table.caption)}}}\label{{tab:{table.name}}}\\",

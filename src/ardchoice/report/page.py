@@ -21,13 +21,13 @@ from ardchoice.report.findings import Findings
 from ardchoice.report.sections import contents
 from ardchoice.report.sections.answer import answer
 from ardchoice.report.style import visible
-from ardchoice.report.utilities import MOST_EQUATIONS, spoken
+from ardchoice.report.utilities import MAX_EQUATIONS_SHOWN, spoken
 from ardchoice.text import brief, number
 
-DIGITS = 3
+EQUATION_DIGITS = 3
 """Significant figures of the equations; the table of estimates has more."""
-SCALE, LEAST = 1.55, 0.93
-"""Pixels of a page for a point of a figure: as large as it gets, and as small."""
+MAX_PIXELS_PER_POINT, MIN_PIXELS_PER_POINT = 1.55, 0.93
+"""Of a figure on a page."""
 SVG = "{http://www.w3.org/2000/svg}"
 LINK = "{http://www.w3.org/1999/xlink}href"
 
@@ -48,7 +48,7 @@ def environment(*packages: str) -> Environment:
 
 
 def _shown(value: object) -> object:
-    """Nothing hidden comes into a page."""
+    """Control characters are shown, never written into a page."""
     return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
@@ -64,7 +64,7 @@ def _script() -> Markup:
 
 
 def _policy() -> str:
-    """What a browser may do with the page: show it, and run the one script it came with."""
+    """Content security policy: the browser shows the page and runs its one script."""
     digest = base64.b64encode(hashlib.sha256(_script().encode()).digest()).decode()
     return (
         "default-src 'none'; style-src 'unsafe-inline'; "
@@ -78,11 +78,11 @@ def write_report(record: StudyRecord, path: Path | str, *, command: str | None =
     Parameters
     ----------
     record
-        The study; what its `evaluation` does not have is left out.
+        The study; its page shows what its `evaluation` has.
     path
         The file.
     command
-        What to type to do it again.
+        The command that runs it again.
 
     Returns
     -------
@@ -104,10 +104,10 @@ def render(record: StudyRecord, *, command: str | None = None) -> str:
         sections=sections,
         pictures=_pictures(found, sections),
         record=record,
-        number=lambda value: number(value, DIGITS).replace("-", "−"),
+        number=lambda value: number(value, EQUATION_DIGITS).replace("-", "−"),
         brief=lambda value: brief(value).replace("-", "−"),
         spoken=spoken,
-        most_equations=MOST_EQUATIONS,
+        most_equations=MAX_EQUATIONS_SHOWN,
         infinity=float("inf"),
     )
 
@@ -140,7 +140,8 @@ def inline(svg: bytes, name: str, label: str) -> Markup:
     for size in ("width", "height", "version"):
         root.attrib.pop(size, None)
     points = float(root.attrib["viewBox"].split()[2])
-    root.set("style", f"max-width: {points * SCALE:.0f}px; min-width: {points * LEAST:.0f}px")
+    widest, narrowest = points * MAX_PIXELS_PER_POINT, points * MIN_PIXELS_PER_POINT
+    root.set("style", f"max-width: {widest:.0f}px; min-width: {narrowest:.0f}px")
     root.set("role", "img")
     root.set("aria-label", visible(label))
     return Markup(ElementTree.tostring(root, encoding="unicode"))  # noqa: S704 - escaped by it

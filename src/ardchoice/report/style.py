@@ -1,4 +1,4 @@
-"""One look for every figure: colours that all readers tell apart, and text that stays text."""
+"""One look for every figure: colours for all readers, and text that stays text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from ardchoice.text import shorten
 
 BLUE, ORANGE, GREEN, GREY, INK = "#0072B2", "#D55E00", "#009E73", "#9AA5B1", "#1a1a1a"
 COLOURS = (BLUE, ORANGE, GREEN, "#CC79A7", "#56B4E9", "#B8860B", "#5D3A9B", "#6B7280")
-"""Told apart by colour-blind readers (Okabe and Ito), and most of them in grey."""
+"""Distinguished by colour-blind readers (Okabe and Ito), and most of them in grey."""
 STYLE: dict[Any, Any] = {
     "font.size": 9,
     "axes.spines.top": False,
@@ -23,7 +23,7 @@ STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "ardchoice",
 }
-QUIET: dict[Any, Any] = STYLE | {
+REPORT_STYLE: dict[Any, Any] = STYLE | {
     "axes.edgecolor": "#5c6670",
     "axes.labelcolor": INK,
     "axes.titleweight": "bold",
@@ -40,11 +40,11 @@ QUIET: dict[Any, Any] = STYLE | {
 
 
 @contextmanager
-def quiet() -> Iterator[None]:
-    """The style of a report; scripts that the font does not have are no reason to shout."""
+def report_style() -> Iterator[None]:
+    """The style of a report, without warnings on scripts that the font does not have."""
     import matplotlib
 
-    with matplotlib.rc_context(QUIET), warnings.catch_warnings():
+    with matplotlib.rc_context(REPORT_STYLE), warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="(?s)Glyph .* missing from font")
         warnings.filterwarnings("ignore", message="(?s)Matplotlib currently does not support")
         yield

@@ -1,22 +1,19 @@
-"""A study on one page of a terminal: what was found, how sure one can be, what came close."""
+"""A study on one page of a terminal: specification, estimates, held-out prediction, near-ties."""
 
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
 
-from ardchoice.ard import ArdFit
 from ardchoice.estimation import ALL, Result
+from ardchoice.evaluation import attribute_label, willingness_to_pay
 from ardchoice.record import Evaluation, StudyRecord
-from ardchoice.report.post_estimation import named, worth
 from ardchoice.report.style import one_line
 from ardchoice.space import Specification
 from ardchoice.text import WIDTH, number, p_value, percent, table
 
-MOST_TIES = 8
-"""Near-ties that are listed; the specification has all."""
-MOST_WORTH = 8
-"""Willingnesses to pay that are listed."""
+MAX_TIES_LISTED = 8
+"""The specification has all."""
+MAX_WTP_LISTED = 8
 
 CONDITIONAL = (
     "The same choices selected the terms, so these p-values are conditional on the selection and "
@@ -32,65 +29,22 @@ VALID = (
 def summarise_record(record: StudyRecord) -> str:
     """The page of a study: what `print(study)` shows.
 
-    Held-out prediction stands on it once it was worked out, willingness to pay where something in
-    the model is called like a cost.
+    Held-out prediction is on it once it was computed, willingness to pay where something in the
+    model is called like a cost.
     """
-    return summarise_study(
-        record.specification,
-        record.fit,
-        record.result,
-        record.selection_result,
-        record.rule.name,
-        record.seconds,
-        record.notes,
-        [*_held_out(record.evaluation), *_worth(record)],
-    )
-
-
-def summarise_study(
-    specification: Specification,
-    fit: ArdFit,
-    result: Result,
-    selection_result: Result | None,
-    rule: str,
-    seconds: float,
-    notes: tuple[str, ...] = (),
-    more: Sequence[str] = (),
-) -> str:
-    """The page.
-
-    Parameters
-    ----------
-    specification, fit, result
-        What was selected, from what, and its estimates.
-    selection_result
-        Estimates on the persons that selected, when `result` is of others.
-    rule
-        Name of the rule that selected.
-    seconds
-        How long it took.
-    notes
-        Further sentences about the estimates.
-    more
-        Further paragraphs, after the estimates.
-    """
-    parts = [_head(specification, fit, result, rule, seconds), str(specification)]
-    parts += [_fill(note) for note in specification.notes]
-    if selection_result is None:
-        parts += [result.summary(), *map(_fill, notes), _fill(CONDITIONAL)]
+    specification, result, other = record.specification, record.result, record.selection_result
+    parts = [_head(record), str(specification), *map(_fill, specification.notes)]
+    if other is None:
+        parts += [result.summary(), *map(_fill, record.notes), _fill(CONDITIONAL)]
     else:
-        head = result.summary().split("\n\ncoefficient")[0]
-        table_of_both = _side_by_side(selection_result, result)
-        parts += [head, table_of_both, *map(_fill, notes), _fill(VALID)]
-    parts += more
-    if specification.near_ties:
-        parts.append(_near_ties(specification))
-    return "\n\n".join(parts)
+        fit = result.summary().split("\n\ncoefficient")[0]
+        parts += [fit, _side_by_side(other, result), *map(_fill, record.notes), _fill(VALID)]
+    parts += [_held_out(record.evaluation), _wtp(record), _near_ties(specification)]
+    return "\n\n".join(part for part in parts if part)
 
 
-def _head(
-    specification: Specification, fit: ArdFit, result: Result, rule: str, seconds: float
-) -> str:
+def _head(record: StudyRecord) -> str:
+    specification, fit, rule = record.specification, record.fit, record.rule.name
     verdict = "" if fit.converged else "; RELEVANCE DID NOT CONVERGE"
     value = ""
     if specification.criterion is not None:
@@ -98,8 +52,8 @@ def _head(
         value = f", {measure}{specification.criterion:,.1f},"
     return (
         f"{len(specification)} of {len(fit.terms)} candidate terms, "
-        f"{result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
-        f"selected by {rule}{value} in {seconds:.1f} s{verdict}"
+        f"{record.result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
+        f"selected by {rule}{value} in {record.seconds:.1f} s{verdict}"
     )
 
 
@@ -114,69 +68,59 @@ def _side_by_side(left: Result, right: Result) -> str:
     return table(rows, head, gap=1)
 
 
-def _held_out(evaluation: Evaluation | None) -> list[str]:
+def _held_out(evaluation: Evaluation | None) -> str:
     if evaluation is None or evaluation.comparisons is None or not evaluation.folds:
-        return []
-    frame = evaluation.comparisons
+        return ""
+    frame = evaluation.comparisons[["model", "coefficients", "held_out", "accuracy"]]
     rows = [
-        [one_line(str(model)), str(int(k)), f"{loglik:,.1f}", percent(float(accuracy))]
-        for model, k, loglik, accuracy in zip(
-            frame["model"],
-            frame["coefficients"],
-            frame["held_out"],
-            frame["accuracy"],
-            strict=True,
-        )
+        [one_line(str(model)), str(int(k)), f"{loglik:,.1f}", percent(accuracy)]
+        for model, k, loglik, accuracy in frame.itertuples(index=False)
     ]
-    head = [f"left out, {evaluation.folds} folds", "coefficients", "log-likelihood", "right"]
-    known = "" if evaluation.searched else "\nestimated anew in every fold, not selected anew"
-    return [table(rows, head) + known]
+    head = [f"held-out, {evaluation.folds} folds", "coefficients", "log-likelihood", "accuracy"]
+    note = "" if evaluation.searched else "\nestimated again in every fold, not selected again"
+    return table(rows, head) + note
 
 
-def _worth(record: StudyRecord) -> list[str]:
-    found = worth(record)
+def _wtp(record: StudyRecord) -> str:
+    found = willingness_to_pay(record)
     if found.frame is None:
-        return []
+        return ""
     frame = found.frame[found.frame["segment"] == ALL]
-    what = map(named, frame["attribute"], frame["level"])
-    rows = [
-        [
-            one_line(name if alternative == "*" else f"{name} of {alternative}"),
-            f"{n:,}",
-            number(estimate, 3),
-            f"{number(low, 3)} to {number(high, 3)}",
-        ]
-        for name, alternative, n, estimate, low, high in zip(
-            what,
-            *(frame[c] for c in ("alternative", "n")),
-            *(frame[c].astype(float) for c in ("estimate", "low", "high")),
-            strict=True,
+    names = ["attribute", "level", "alternative", "n", "estimate", "low", "high"]
+    rows = []
+    for attribute, level, alternative, n, estimate, low, high in frame[names].itertuples(
+        index=False
+    ):
+        label = attribute_label(attribute, level)
+        rows.append(
+            [
+                one_line(label if alternative == "*" else f"{label} of {alternative}"),
+                f"{n:,}",
+                number(estimate, 3),
+                f"{number(low, 3)} to {number(high, 3)}",
+            ]
         )
-    ]
-    head = [
-        "a unit of" if not frame["level"].any() else "what",
-        "choices",
-        f"in {one_line(str(found.cost), 20)}",
-        "95% interval",
-    ]
-    text = table(rows[:MOST_WORTH], head)
-    if len(rows) > MOST_WORTH:
-        text += f"\n  and {len(rows) - MOST_WORTH} more"
+    cost = one_line(str(found.cost), 20)
+    text = table(rows[:MAX_WTP_LISTED], ["WTP for", "choices", f"in {cost}", "95% interval"])
+    if len(rows) > MAX_WTP_LISTED:
+        text += f"\n  and {len(rows) - MAX_WTP_LISTED} more"
     if len(found.frame) > len(frame):
         text += "\nby segment: study.result.wtp(attribute, cost)"
-    return [text]
+    return text
 
 
 def _near_ties(specification: Specification) -> str:
+    ties = specification.near_ties
+    if not ties:
+        return ""
     lines = [f"Near-ties: {specification.measure} within 2 of this specification's"]
-    for rival in specification.near_ties[:MOST_TIES]:
+    for rival in ties[:MAX_TIES_LISTED]:
         lines += textwrap.wrap(
             str(rival), WIDTH, initial_indent="  ", subsequent_indent="    ", break_long_words=False
         )
-    more = len(specification.near_ties) - MOST_TIES
-    if more > 0:
-        lines.append(f"  and {more} more")
-    if any(rival.cost < 0 for rival in specification.near_ties):
+    if len(ties) > MAX_TIES_LISTED:
+        lines.append(f"  and {len(ties) - MAX_TIES_LISTED} more")
+    if any(rival.cost < 0 for rival in ties):
         lines.append("Lower ones have a form that is not linear and gains too little by it.")
     return "\n".join(lines)
 

@@ -15,7 +15,7 @@ from ardchoice.report.latex import latex_table
 from ardchoice.report.sections import contents
 from ardchoice.report.style import visible
 
-FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
+FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n", "＝", "＋", "－", "＠")
 """How text begins that a spreadsheet would calculate."""
 
 
@@ -67,4 +67,4 @@ def _plain(value: Cell) -> str:
 def strip_control_characters(text: str) -> str:
     """Text that no spreadsheet takes for a formula: an apostrophe before it where one might."""
     text = visible(text)
-    return f"'{text}" if text.lstrip(" ").startswith(FORMULA) else text
+    return f"'{text}" if text.lstrip(" ").startswith(FORMULA_STARTS) else text

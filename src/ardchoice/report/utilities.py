@@ -19,10 +19,10 @@ from ardchoice.estimation import Result
 from ardchoice.space import BoxCox, Classes, Piecewise
 from ardchoice.text import number
 
-MOST_CASES = 12
+MAX_CASES_WRITTEN = 12
 """Levels that are written out; with more of them the table of estimates has the numbers."""
-MOST_EQUATIONS = 12
-PLAIN = ("linear", "log", "log1p", "sqrt", "square", "boxcox")
+MAX_EQUATIONS_SHOWN = 12
+WRITTEN_TRANSFORMS = ("linear", "log", "log1p", "sqrt", "square", "boxcox")
 """Transforms that mathematics has a sign for; others keep their name."""
 
 
@@ -65,7 +65,7 @@ class Group:
     factors
     kind, name, numbers
         ``"constant"``, ``"classes"`` (the cases say it all), ``"piece"`` (between two numbers), one
-        of `PLAIN` with what it learned, or ``"other"``, whose name says it.
+        of `WRITTEN_TRANSFORMS` with what it learned, or ``"other"``, whose name says it.
     """
 
     factors: tuple[Factor, ...]
@@ -132,7 +132,7 @@ def _columns(term: TermColumns) -> list[tuple[str, str, tuple[float, ...]]]:
     if isinstance(how, Piecewise):
         ends = (-np.inf, *how.knots, np.inf)
         return [("piece", name, (float(a), float(b))) for a, b in pairwise(ends)]
-    if how.name in PLAIN:
+    if how.name in WRITTEN_TRANSFORMS:
         return [(how.name, name, term.parameters if isinstance(how, BoxCox) else ())]
     text, labels = how.text(name), how.labels(term.parameters)
     return [("other", f"{text} [{label}]" if label else text, ()) for label in labels]
@@ -157,38 +157,36 @@ def _factors(members: list[TermColumns], k: int, beta: Floats) -> Iterator[Facto
 
 
 def _few(term: TermColumns) -> bool:
-    return int(np.prod([len(levels.levels) for levels in term.by])) <= MOST_CASES
+    return int(np.prod([len(levels.levels) for levels in term.by])) <= MAX_CASES_WRITTEN
 
 
 def _cases(term: TermColumns, k: int, beta: Floats, base: float) -> Factor:
     """A value for every combination of levels; the references have the base alone."""
-    per_column = int(np.prod([len(levels.columns) for levels in term.by]))
-    values = beta[term.start + k * per_column : term.start + (k + 1) * per_column]
-    position = {c: i for i, c in enumerate(product(*(levels.columns for levels in term.by)))}
-    cases = []
-    for combination in product(*(levels.levels for levels in term.by)):
-        more = float(values[position[combination]]) if combination in position else 0.0
-        when = ", ".join(
-            f"{levels.name} = {level}" for levels, level in zip(term.by, combination, strict=True)
-        )
-        cases.append(Case(base + more, when))
-    if len(term.by) > 1:  # whatever has no column of its own is one case
-        cases = [
-            c for c, combination in zip(cases, _all(term), strict=True) if combination in position
-        ]
-        cases.append(Case(base, ""))
-    return _cut(cases, term.times)
+    columns = list(product(*(levels.columns for levels in term.by)))
+    start = term.start + k * len(columns)
+    more = dict(zip(columns, beta[start : start + len(columns)].tolist(), strict=True))
+    if len(term.by) == 1:
+        levels = [(level,) for level in term.by[0].levels]
+        return _cut([Case(base + more.get(c, 0.0), _when(term, c)) for c in levels], term.times)
+    # Whatever has no column of its own is one case.
+    combinations = product(*(levels.levels for levels in term.by))
+    cases = [Case(base + more[c], _when(term, c)) for c in combinations if c in more]
+    return _cut([*cases, Case(base, "")], term.times)
 
 
-def _all(term: TermColumns) -> list[tuple[str, ...]]:
-    return list(product(*(levels.levels for levels in term.by)))
+def _when(term: TermColumns, combination: tuple[str, ...], *first: str) -> str:
+    pairs = zip(term.by, combination, strict=True)
+    return ", ".join([*first, *(f"{levels.name} = {level}" for levels, level in pairs)])
 
 
 def _cut(cases: list[Case], times: tuple[str, ...] = ()) -> Factor:
-    if len(cases) <= MOST_CASES:
+    if len(cases) <= MAX_CASES_WRITTEN:
         return Factor(cases[0].value, times, tuple(cases))
     return Factor(
-        cases[0].value, times, tuple(cases[: MOST_CASES - 1]), len(cases) - MOST_CASES + 1
+        cases[0].value,
+        times,
+        tuple(cases[: MAX_CASES_WRITTEN - 1]),
+        len(cases) - MAX_CASES_WRITTEN + 1,
     )
 
 
@@ -196,16 +194,10 @@ def _steps(members: list[TermColumns], beta: Floats) -> Iterator[Factor]:
     """Classes of an attribute, or its levels, perhaps by levels of covariates."""
     for term in members:
         labels = _class_names(term)
-        combinations = list(product(*(levels.columns for levels in term.by)))
-        cases, at = [], term.start
-        for label in labels[:-1]:
-            for combination in combinations:
-                others = [
-                    f"{levels.name} = {level}"
-                    for levels, level in zip(term.by, combination, strict=True)
-                ]
-                cases.append(Case(float(beta[at]), ", ".join([label, *others])))
-                at += 1
+        combinations = product(*(levels.columns for levels in term.by))
+        names = [_when(term, c, label) for label, c in product(labels[:-1], combinations)]
+        values = beta[term.start : term.start + len(names)].tolist()
+        cases = [Case(value, name) for value, name in zip(values, names, strict=True)]
         yield _cut([*cases, Case(0.0, "" if term.by else labels[-1])], term.times)
 
 

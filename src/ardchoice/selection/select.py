@@ -5,7 +5,6 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
-from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +15,7 @@ from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.estimation import FoldScore, cross_validate
 from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
@@ -259,23 +259,24 @@ def best_weight(
 ) -> tuple[Bic, str]:
     """The weight of the BIC penalty that predicts held-out persons best, by cross-validation."""
 
-    def scores(rest: ChoiceData, held_out: ChoiceData) -> list[float]:
-        inside = fit_ard(rest, fit.space, family=fit.family, solver=fit.solver, prior=fit.prior)
+    def score_weights(train: ChoiceData, held_out: ChoiceData) -> list[FoldScore]:
+        inside = fit_ard(train, fit.space, family=fit.family, solver=fit.solver, prior=fit.prior)
         models, begin = RefitCache.of(inside), starts(inside, constraints)
-        rules = SignRules(signs, inside.encoding, rest)
+        rules = SignRules(signs, inside.encoding, train)
         out = []
         for weight in rule.weights:
             criterion = Bic(weight).criterion(models.n, constraints.columns)
             found = search(Problem(models, constraints, criterion, rules), begin)
-            out.append(models.loglik_on(held_out, found.best))
+            out.append(FoldScore(models.loglik_on(held_out, found.best)))
         return out
 
-    total = np.zeros(len(rule.weights))
-    for i, fold in enumerate(fit.data.folds(rule.folds, seed=rule.seed)):
-        total += keep.stage(f"weights-{i}", partial(scores, *fold))
+    validated = cross_validate(
+        fit.data, rule.folds, score_weights, seed=rule.seed, keep=keep, stage="weights"
+    )
+    total = np.array([validated.loglik(i) for i in range(len(rule.weights))])
     best = rule.weights[int(total.argmax())]
     shown = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
     return Bic(best), (
         f"Held-out persons are predicted best with {best:g} times the penalty of BIC "
-        f"(log-likelihood {shown})."
+        f"({rule.folds}-fold cross-validation, log-likelihood {shown})."
     )

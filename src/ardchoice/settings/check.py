@@ -17,7 +17,7 @@ from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
 from ardchoice.families import must_be_identified, one_pass
 from ardchoice.numerics import single_blas_thread
-from ardchoice.record import ALWAYS
+from ardchoice.record import RESERVED_MODEL_NAMES
 from ardchoice.selection import check_signs, compile_structure
 from ardchoice.settings.lines import key_lines, line_of
 from ardchoice.settings.reading import parse_partly, settings_text
@@ -126,7 +126,7 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
         mistakes.append(Mistake(("structure",), str(error)))
     for label, text in settings.output.compare.items():
         try:
-            if label in ALWAYS:
+            if label in RESERVED_MODEL_NAMES:
                 raise ArdchoiceError("is the name of a model that is always shown; choose another.")
             must_be_identified(Design(data, parse_specification(text).terms))
         except ArdchoiceError as error:

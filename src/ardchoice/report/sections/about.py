@@ -1,39 +1,39 @@
-"""The data, and everything needed to do it again."""
+"""The data, and everything needed to reproduce the study."""
 
 from __future__ import annotations
 
 import platform
-import sys
 from importlib.metadata import version
 
 import numpy as np
 
-from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
 from ardchoice.design import available_values
-from ardchoice.report.document import FIGURES, Cell, Note, Section, Table, Text, Verbatim
+from ardchoice.record import Note
+from ardchoice.report.document import FIGURES, Cell, Part, Section, Table, Text, Verbatim
 from ardchoice.report.findings import Findings
 from ardchoice.settings import settings_if_any, to_toml
 from ardchoice.text import percent
 
-MOST_ROWS = 15
-MOST_LEVELS = 12
-MOST_PLACES = 12
+MAX_ROWS_SHOWN = 15
+MAX_LEVELS_LISTED = 12
+MAX_ALTERNATIVE_ROWS = 12
 """Alternatives that have rows of their own."""
-MOST_WARNINGS = 12
-PACKAGES = ("numpy", "scipy", "pandas", "matplotlib")
+MAX_WARNINGS_LISTED = 12
+REPORTED_PACKAGES = ("numpy", "scipy", "pandas", "matplotlib")
 
 
 def data(found: Findings) -> Section:
     """Situations, alternatives, attributes, covariates, warnings."""
     data = found.record.data
-    parts: list[Text | Table | Note] = [Text(head(data)), _alternatives(data)]
+    parts: list[Part] = [Text(head(data)), _alternatives(data)]
     if data.attributes:
         parts.append(_attributes(data))
     if data.covariates:
         parts.append(_covariates(data))
-    parts += [Note("look", "Worth knowing", p.message) for p in data.warnings[:MOST_WARNINGS]]
-    return Section("data", "The data", [*parts])
+    warnings = data.warnings[:MAX_WARNINGS_LISTED]
+    parts += [Note("look", "A warning on the data", problem.message) for problem in warnings]
+    return Section("data", "The data", parts)
 
 
 def head(data: ChoiceData) -> str:
@@ -54,20 +54,16 @@ def head(data: ChoiceData) -> str:
 
 def _alternatives(data: ChoiceData) -> Table:
     counts = np.bincount(data.chosen(), minlength=len(data.alternatives))
-    rows: list[list[Cell]] = [
-        [name, float(here.mean()), int(count), float(share)]
-        for name, here, count, share in zip(
-            data.alternatives, data.available, counts, data.shares(), strict=True
-        )
-    ]
+    available = data.available.mean(axis=1)
+    columns = (data.alternatives, available.tolist(), counts.tolist(), data.shares().tolist())
     share = "share" if data.weight is None else "weighted share"
     return Table(
         "alternatives",
         "Alternatives",
         ["alternative", "available", "chosen", share],
         ["", ".1%", ",d", ".1%"],
-        rows,
-        shown=MOST_ROWS,
+        [list(row) for row in zip(*columns, strict=True)],
+        shown=MAX_ROWS_SHOWN,
     )
 
 
@@ -75,76 +71,55 @@ def _attributes(data: ChoiceData) -> Table:
     rows: list[list[Cell]] = []
     for attribute in data.attributes.values():
         places: list[tuple[int, ...]] = [(j,) for j in attribute.alternatives]
-        if attribute.levels is not None or len(places) > MOST_PLACES:
+        if attribute.levels is not None or len(places) > MAX_ALTERNATIVE_ROWS:
             places = [attribute.alternatives]
         for place in places:
-            where = _where(data, place)
-            if attribute.levels is not None:
-                rows.append([attribute.name, where, *[None] * 4, _levels(attribute.levels)])
-            else:
-                spread = _spread(available_values(data, attribute, place))
-                rows.append([attribute.name, where, *spread, ""])
-    head = ["attribute", "alternative", "least", "mean", "most", "spread", "levels"]
+            numbers: list[Cell] = [None] * 4
+            if attribute.levels is None:
+                values = available_values(data, attribute, place)
+                values = values if len(values) else np.array([np.nan])
+                numbers = [float(f(values)) for f in (np.min, np.mean, np.max, np.std)]
+            levels = _listed(attribute.levels or (), MAX_LEVELS_LISTED, count="levels")
+            rows.append([attribute.name, _where(data, place), *numbers, levels])
+    head = ["attribute", "alternative", "min", "mean", "max", "std. dev.", "levels"]
     if not any(row[-1] for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
-    return Table(
-        "attributes",
-        "Attributes, where available",
-        head,
-        ["", "", FIGURES, FIGURES, FIGURES, FIGURES, ""][: len(head)],
-        rows,
-        shown=MOST_ROWS,
-    )
-
-
-def _spread(values: Floats) -> list[Cell]:
-    some = values if len(values) else np.array([np.nan])
-    return [float(f(some)) for f in (np.min, np.mean, np.max, np.std)]
+    formats = ["", "", *[FIGURES] * 4, ""][: len(head)]
+    caption = "Attributes, where available"
+    return Table("attributes", caption, head, formats, rows, shown=MAX_ROWS_SHOWN)
 
 
 def _where(data: ChoiceData, place: tuple[int, ...]) -> str:
     if len(place) == len(data.alternatives):
         return "all"
-    names = [data.alternatives[j] for j in place]
-    return ", ".join(names[:5]) + (", …" if len(names) > 5 else "")
+    return _listed([data.alternatives[j] for j in place], 5)
 
 
-def _levels(levels: tuple[str, ...]) -> str:
-    return ", ".join(levels[:MOST_LEVELS]) + (
-        f", … ({len(levels)} levels)" if len(levels) > MOST_LEVELS else ""
-    )
+def _listed(names: list[str] | tuple[str, ...], most: int, count: str = "") -> str:
+    """Names with commas between them; of many, the first and perhaps their number."""
+    if len(names) <= most:
+        return ", ".join(names)
+    return ", ".join([*names[:most], f"… ({len(names)} {count})" if count else "…"])
 
 
 def _covariates(data: ChoiceData) -> Table:
     rows: list[list[Cell]] = []
     for covariate in data.covariates.values():
-        values = covariate.values
-        if covariate.levels is None:
+        values, levels = covariate.values, covariate.levels
+        if levels is None:
             text = f"{values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}"
             rows.append([covariate.name, "numeric", text, "–"])
             continue
-        shares = np.bincount(values, minlength=len(covariate.levels)) / len(values)
-        shown = [
-            f"{level} ({percent(float(share))})"
-            for level, share in list(zip(covariate.levels, shares, strict=True))[:MOST_LEVELS]
-        ]
-        more = ", …" if len(covariate.levels) > MOST_LEVELS else ""
-        kind = f"{len(covariate.levels)} levels"
-        rows.append(
-            [covariate.name, kind, ", ".join(shown) + more, covariate.levels[covariate.reference]]
-        )
-    return Table(
-        "covariates",
-        "Covariates",
-        ["covariate", "kind", "values", "reference"],
-        ["", "", "", ""],
-        rows,
-        shown=MOST_ROWS,
-    )
+        shares = np.bincount(values, minlength=len(levels)) / len(values)
+        shown = [f"{v} ({percent(float(s))})" for v, s in zip(levels, shares, strict=True)]
+        text = _listed(shown, MAX_LEVELS_LISTED)
+        rows.append([covariate.name, f"{len(levels)} levels", text, levels[covariate.reference]])
+    head = ["covariate", "kind", "values", "reference"]
+    return Table("covariates", "Covariates", head, [""] * 4, rows, shown=MAX_ROWS_SHOWN)
 
 
 def settings(found: Findings, command: str | None) -> Section:
-    """Settings, seed, versions, and the command that does it again."""
+    """Settings, seed, versions, and the command that reproduces the study."""
     record = found.record
     rows: list[list[Cell]] = [
         ["search space", f"{len(record.space):,} terms, {record.space.n_columns:,} columns"],
@@ -152,21 +127,18 @@ def settings(found: Findings, command: str | None) -> Section:
         ["solver", record.fit.solver.name],
         ["honest", record.honest],
         ["seed", str(record.seed)],
-    ]
-    versions = ", ".join(f"{name} {version(name)}" for name in PACKAGES)
-    rows += [
         ["ardchoice", record.version],
-        ["Python", f"{sys.version_info.major}.{sys.version_info.minor}.{sys.version_info.micro}"],
-        ["packages", versions],
+        ["Python", platform.python_version()],
+        ["packages", ", ".join(f"{name} {version(name)}" for name in REPORTED_PACKAGES)],
         ["machine", f"{platform.system()} {platform.machine()}"],
         ["seconds", f"{record.seconds:.1f}"],
     ]
-    parts: list[Table | Verbatim] = []
-    if command:
-        parts.append(Verbatim(command, "To do it again"))
-    parts.append(Verbatim(record.specification.to_text(), "The specification, in the grammar"))
-    parts.append(Table("settings", "Settings and versions", ["what", "value"], ["", ""], rows))
-    said = settings_if_any(record)
-    if said is not None:
-        parts.append(Verbatim(to_toml(said), "All settings, as study.toml"))
-    return Section("settings", "Settings and how to reproduce", [*parts])
+    parts: list[Part] = [Verbatim(command, "To run it again")] if command else []
+    parts += [
+        Verbatim(record.specification.to_text(), "The specification, in the grammar"),
+        Table("settings", "Settings and versions", ["what", "value"], ["", ""], rows),
+    ]
+    given = settings_if_any(record)
+    if given is not None:
+        parts.append(Verbatim(to_toml(given), "All settings, as study.toml"))
+    return Section("settings", "Settings and how to reproduce", parts)

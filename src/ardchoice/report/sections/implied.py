@@ -1,159 +1,121 @@
-"""What the model implies: money and demand."""
+"""What the model implies: willingness to pay and elasticities."""
 
 from __future__ import annotations
 
 import pandas as pd
 
 from ardchoice.estimation import ALL
-from ardchoice.report.document import FIGURES, Cell, Figure, Mark, Section, Table, Text
+from ardchoice.evaluation import (
+    MAX_ELASTICITY_ALTERNATIVES,
+    WHOLE_SAMPLE,
+    attribute_label,
+    is_time,
+)
+from ardchoice.report.document import FIGURES, Figure, Part, Section, Table, Text, bold, frame_table
 from ardchoice.report.findings import Findings
-from ardchoice.report.post_estimation import MOST_ELASTICITIES, is_time, named
 
-MOST_ROWS = 30
-
-
-def _rows(frame: pd.DataFrame, names: list[str], numbers: list[str]) -> list[list[Cell]]:
-    values = frame[numbers].to_numpy(float)
-    texts = frame[names].astype(str).to_numpy()
-    return [[*t, *map(float, v)] for t, v in zip(texts, values, strict=True)]
+MAX_ROWS_SHOWN = 30
 
 
 def willingness(found: Findings) -> Section:
-    """Value of time and willingness to pay, by segment."""
-    worth = found.worth
-    if worth.cost is None:
-        return Section("worth", "Willingness to pay", [Text(worth.why)])
-    attributes = [] if worth.frame is None else list(dict.fromkeys(worth.frame["attribute"]))
-    time = bool(attributes) and is_time(attributes[0])
-    title = "Value of time and willingness to pay" if time else "Willingness to pay"
-    if worth.frame is None and not worth.refused:
-        return Section("worth", title, [Text(worth.why)])
-    levels = worth.frame is not None and (worth.frame["level"] != "").any()
-    parts: list[Text | Figure | Table] = [
-        Text(
-            f"How much {worth.cost} a unit of another attribute is worth; {worth.cost} stands for "
-            f"money because {worth.why}. In units of {worth.cost} per unit of the attribute: the "
-            "ratio of mean marginal utilities where the alternative is available, with "
-            "delta-method intervals. Positive where both please or both displease. Where the form "
-            f"of {worth.cost} is not linear, choices in which it is exactly 0 are left out: nobody "
-            "trades money there."
-        )
-    ]
-    if levels:
-        parts.append(
-            Text(
-                f"Of a level or class: how much more {worth.cost} one would bear to have it "
-                "instead of the reference, the one behind 'not'. Positive: one would pay for it; "
-                "negative: one would have to be paid."
+    """Value of travel time and willingness to pay, by segment."""
+    wtp, frame, cost = found.wtp, found.wtp.frame, found.wtp.cost
+    title = "Willingness to pay (WTP)"
+    if frame is not None and is_time(frame["attribute"].iloc[0]):
+        title = "Value of travel time (VTT) and willingness to pay (WTP)"
+    if cost is None or (frame is None and not wtp.refused):
+        return Section("wtp", title, [Text(wtp.why)])
+    text = (
+        f"WTP in units of {cost} per unit of another attribute; {cost} stands for money because "
+        f"{wtp.why}. It is the ratio of mean marginal utilities where the alternative is "
+        "available, with delta-method intervals. Positive where both marginal utilities have the "
+        f"same sign. Where the form of {cost} is not linear, choices in which it is exactly 0 are "
+        "excluded: money is not traded there."
+    )
+    parts: list[Part] = [Text(text)]
+    if frame is not None:
+        if (frame["level"] != "").any():
+            text = (
+                f"Of a level or class: how much more {cost} would be accepted to have it instead "
+                "of the reference, the one behind 'not'. Positive: it would be paid for; negative: "
+                "it would have to be compensated."
             )
+            parts.append(Text(text))
+        unit = "each level" if frame["level"].iloc[0] else "a unit"
+        caption = (
+            f"WTP for {unit} of {frame['attribute'].iloc[0]} in {cost}. Diamonds: whole sample; "
+            "dots: segments; an arrow: the interval continues."
         )
-    if worth.frame is not None:
-        first = attributes[0]
-        parts += [
-            Figure(
-                "worth",
-                f"What {'a unit' if not worth.frame['level'].iloc[0] else 'each level'} of "
-                f"{first} is worth in {worth.cost}. "
-                "Diamonds: everybody; dots: segments; an arrow: the interval goes on.",
-            ),
-            _worth(worth.frame, worth.cost),
-        ]
-    parts += [Text(f"{name}: {why}") for name, why in worth.refused.items()]
-    return Section("worth", title, [*parts])
+        parts += [Figure("wtp", caption), _wtp(frame, cost)]
+    parts += [Text(f"{name}: {why}") for name, why in wtp.refused.items()]
+    return Section("wtp", title, parts)
 
 
-def _worth(frame: pd.DataFrame, cost: str) -> Table:
-    frame = frame.assign(attribute=[*map(named, frame["attribute"], frame["level"])])
-    rows = _rows(
-        frame, ["attribute", "alternative", "segment"], ["n", "estimate", "std_err", "low", "high"]
+def _wtp(frame: pd.DataFrame, cost: str) -> Table:
+    columns = {
+        "attribute": ("attribute", ""),
+        "alternative": ("alternative", ""),
+        "segment": ("segment", ""),
+        "n": ("choices", ",d"),
+        "estimate": ("WTP", FIGURES),
+        "std_err": ("std. error", FIGURES),
+        "low": ("2.5 %", FIGURES),
+        "high": ("97.5 %", FIGURES),
+    }
+    whole = [r for r, segment in enumerate(frame["segment"]) if segment == ALL]
+    frame = frame.assign(
+        attribute=[*map(attribute_label, frame["attribute"], frame["level"])],
+        alternative=frame["alternative"].replace("*", "all"),
+        segment=frame["segment"].replace(ALL, WHOLE_SAMPLE),
     )
-    marks: dict[str, Mark] = {}
-    for r, row in enumerate(rows):
-        row[3] = int(row[3] or 0)
-        row[1] = "all" if row[1] == "*" else row[1]
-        if row[2] == ALL:
-            row[2] = "everybody"
-            marks |= {f"{r},1": "true", f"{r},2": "true", f"{r},4": "true"}
-    return Table(
-        "worth",
-        f"Worth in units of {cost}",
-        [
-            "attribute",
-            "alternative",
-            "segment",
-            "choices",
-            "worth",
-            "std. error",
-            "2.5 %",
-            "97.5 %",
-        ],
-        ["", "", "", ",d", FIGURES, FIGURES, FIGURES, FIGURES],
-        rows,
-        marks=marks,
-        shown=MOST_ROWS,
-    )
+    caption, marks = f"Willingness to pay in units of {cost}", bold(whole, 1, 2, 4)
+    return frame_table("wtp", caption, frame, columns, marks=marks, shown=MAX_ROWS_SHOWN)
 
 
 def elasticities(found: Findings) -> Section:
     """Elasticities of demand: a matrix to read, and a table with intervals."""
-    frame, refused = found.demand
-    parts: list[Text | Table] = []
+    frame, title = found.elasticities.frame, "Elasticities"
     if frame is None:
-        many = len(found.record.data.alternatives) > MOST_ELASTICITIES
-        why = (
-            f"With more than {MOST_ELASTICITIES} alternatives they are left to "
-            "result.elasticities(attribute)."
+        many = len(found.record.data.alternatives) > MAX_ELASTICITY_ALTERNATIVES
+        text = (
+            f"Not computed for more than {MAX_ELASTICITY_ALTERNATIVES} alternatives: "
+            "result.elasticities(attribute) has them."
             if many
             else "No attribute of the model has a slope."
         )
-        return Section("elasticities", "Elasticities", [Text(why)])
-    parts.append(
-        Text(
-            "By how many percent the demand for an alternative changes when an attribute of one "
-            "rises by one percent: aggregate point elasticities by sample enumeration."
-        )
+        return Section("elasticities", title, [Text(text)])
+    text = (
+        "By how many percent the demand for an alternative changes when an attribute of one "
+        "rises by one percent: aggregate point elasticities by sample enumeration."
     )
-    parts += [_matrix(frame), _intervals(frame)]
-    parts += [Text(f"{name}: {why}") for name, why in refused.items()]
-    return Section("elasticities", "Elasticities", [*parts])
+    columns = {
+        "attribute": ("attribute", ""),
+        "changed": ("of", ""),
+        "alternative": ("demand for", ""),
+        "estimate": ("elasticity", ".3f"),
+        "std_err": ("std. error", ".3f"),
+        "low": ("2.5 %", ".3f"),
+        "high": ("97.5 %", ".3f"),
+    }
+    caption = "The same with standard errors"
+    intervals = frame_table("elasticities_intervals", caption, frame, columns, shown=0)
+    refused = [Text(f"{name}: {why}") for name, why in found.elasticities.refused.items()]
+    return Section("elasticities", title, [Text(text), _matrix(frame), intervals, *refused])
 
 
 def _matrix(frame: pd.DataFrame) -> Table:
+    keys = ["attribute", "changed", "alternative"]
+    cells = zip(*(frame[key] for key in keys), strict=True)
+    known = dict(zip(cells, frame["estimate"].tolist(), strict=True))
     names = list(dict.fromkeys(frame["alternative"]))
-    keys = list(dict.fromkeys(zip(frame["attribute"], frame["changed"], strict=True)))
-    known = {
-        (a, c, j): float(e)
-        for a, c, j, e in zip(
-            frame["attribute"],
-            frame["changed"],
-            frame["alternative"],
-            frame["estimate"],
-            strict=True,
-        )
-    }
-    rows: list[list[Cell]] = [[a, c, *(known.get((a, c, j)) for j in names)] for a, c in keys]
-    own: dict[str, Mark] = {
-        f"{r},{2 + names.index(c)}": "true" for r, (_, c) in enumerate(keys) if c in names
-    }
+    pairs = list(dict.fromkeys((attribute, changed) for attribute, changed, _ in known))
+    own = [(r, names.index(c)) for r, (_, c) in enumerate(pairs) if c in names]
     return Table(
         "elasticities",
         "Elasticities of demand; own ones in bold",
         ["attribute", "of", *(f"demand for {name}" for name in names)],
         ["", "", *[".3f"] * len(names)],
-        rows,
-        marks=own,
-        shown=MOST_ROWS,
-    )
-
-
-def _intervals(frame: pd.DataFrame) -> Table:
-    return Table(
-        "elasticities_intervals",
-        "The same with standard errors",
-        ["attribute", "of", "demand for", "elasticity", "std. error", "2.5 %", "97.5 %"],
-        ["", "", "", ".3f", ".3f", ".3f", ".3f"],
-        _rows(
-            frame, ["attribute", "changed", "alternative"], ["estimate", "std_err", "low", "high"]
-        ),
-        shown=0,
+        [[a, c, *(known.get((a, c, j)) for j in names)] for a, c in pairs],
+        marks={f"{r},{2 + j}": "true" for r, j in own},
+        shown=MAX_ROWS_SHOWN,
     )

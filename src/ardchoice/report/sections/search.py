@@ -1,235 +1,217 @@
-"""How the specification was found: relevance, path, rivals, stability, what was dropped."""
+"""How the specification was selected: relevance, path, near-ties, stability, what was dropped."""
 
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 
-from ardchoice.report.document import FIGURES, P_VALUE, Cell, Figure, Mark, Section, Table, Text
+from ardchoice.report.document import (
+    FIGURES,
+    P_VALUE,
+    Cell,
+    Figure,
+    Part,
+    Section,
+    Table,
+    Text,
+    bold,
+    frame_table,
+)
 from ardchoice.report.findings import Findings
 
-MOST_ROWS = 20
-MOST_PATH = 30
-MOST_OUTSIDE = 200
-"""Candidates that could not be which are listed; `space.dropped` has all."""
+MAX_ROWS_SHOWN = 20
+MAX_DROPPED_SHOWN = 10
+MAX_PATH_SHOWN = 30
+MAX_EXCLUDED_ROWS = 200
+"""Terms that could not be candidates which are listed; `space.dropped` has all."""
+REASON_COLUMNS = {"term": ("term", ""), "why": ("why", "")}
+
+
+def _yes(selected: pd.Series) -> list[str]:
+    return ["yes" if value else "" for value in selected]
 
 
 def relevance(found: Findings) -> Section:
     """λ and evidence of every candidate, and what decided."""
-    frame, cut = found.relevance, found.cut_off
-    searched = cut.measure == "margin"
-    what = (
-        f"What decides is {cut.words}, not the rank: a search over valid specifications kept the "
-        "terms without which it would rise, and left out those with which it would."
+    frame, words = found.relevance, found.cut_off.words
+    searched = found.cut_off.measure == "margin"
+    decides = (
+        f"What decides is {words}, not the rank: a search over valid specifications selected the "
+        "terms whose removal would raise it, and dropped those whose addition would."
         if searched
-        else f"What decides is the cut-off: {cut.words}, and then what structure demands."
+        else f"What decides is the cut-off: {words}, and then the structure."
     )
     text = (
         "Every candidate has a prior variance λ of its own, learned from the data; λ of zero means "
-        "that the data have no use for the term beside the others, or that a near-twin took its "
-        "place in the ranking. Evidence is the log Bayes "
-        "factor that is lost without it. Both rank candidates while all of them compete, twins "
-        f"included. {what}"
+        "that the data do not support the term beside the others, or that a highly correlated term "
+        "took its place in the ranking. Evidence is the log Bayes factor that is lost without it. "
+        "Both rank candidates while all of them compete, highly correlated ones included. "
+        f"{decides}"
     )
-    head = ["term", "kept", "columns", "λ", "evidence", "statistic", "p", "adjusted p"]
-    formats = ["", "", ",d", FIGURES, FIGURES, ",.1f", P_VALUE, P_VALUE]
-    names = ["lambda", "evidence", "statistic", "p_value", "p_adjusted"]
-    if searched:
-        head.append(f"{cut.words} margin")
-        formats.append(",.1f")
-        names.append("margin")
-    rows: list[list[Cell]] = [
-        [str(term), "yes" if kept else "", int(columns), *map(float, values)]
-        for term, kept, columns, values in zip(
-            frame["term"],
-            frame["kept"],
-            frame["columns"],
-            frame[names].to_numpy(float),
-            strict=True,
-        )
-    ]
-    marks: dict[str, Mark] = {f"{r},0": "true" for r, kept in enumerate(frame["kept"]) if kept}
+    columns = {
+        "term": ("term", ""),
+        "selected": ("selected", ""),
+        "columns": ("columns", ",d"),
+        "lambda": ("λ", FIGURES),
+        "evidence": ("evidence", FIGURES),
+        "statistic": ("statistic", ",.1f"),
+        "p_value": ("p", P_VALUE),
+        "p_adjusted": ("adjusted p", P_VALUE),
+    }
     note = (
         "Statistic: χ² with as many degrees of freedom as columns if the term is noise. Adjusted "
         "p: false discovery rate over all candidates. ∞: not shrunk."
     )
     if searched:
+        columns["margin"] = (f"{words} margin", ",.1f")
         note += (
-            f" Margin: by how much {cut.words} would rise without a kept term; below zero, minus "
-            "how much it would rise with a dropped one."
+            f" Margin: change in {words} if a selected term is removed; below zero, minus the "
+            "change if a dropped one is added."
         )
-    table = Table(
+    table = frame_table(
         "relevance",
         "Relevance of every candidate",
-        head,
-        formats,
-        rows,
-        marks=marks,
-        shown=MOST_ROWS,
+        frame.assign(selected=_yes(frame["is_selected"])),
+        columns,
+        marks=bold(np.flatnonzero(frame["is_selected"]).tolist()),
+        shown=MAX_ROWS_SHOWN,
         note=note,
     )
-    return Section(
-        "relevance", "Relevance of terms", [Text(text), Figure("relevance", _caption(found)), table]
-    )
+    figure = Figure("relevance", _caption(words, searched=searched))
+    return Section("relevance", "Relevance of terms", [Text(text), figure, table])
 
 
-def _caption(found: Findings) -> str:
-    cut = found.cut_off
-    if cut.measure != "margin":
-        return (
-            "Relevance by alternative. Filled: kept; hollow: left out, the closest only. Dashed: "
-            f"the cut-off, {cut.words}."
-        )
+def _caption(words: str, *, searched: bool) -> str:
+    first = "Relevance by alternative. Filled: selected; hollow: dropped, the closest only. "
+    if not searched:
+        return f"{first}Dashed: the cut-off, {words}."
     return (
-        f"Relevance by alternative. Filled: kept; hollow: left out, the closest only. Right: what "
-        f"{cut.words} says of each, and the cut-off at zero. Hollow ones to the right of it would "
-        "lower it, but an expected sign or the preference for linear forms keeps them out."
+        f"{first}Right: the margin of each in {words}, and the cut-off at zero. Hollow ones to the "
+        "right of it would lower it, but an expected sign or the preference for linear forms "
+        "excludes them."
     )
 
 
 def path(found: Findings) -> Section:
-    """How fit and prediction change as terms enter."""
-    path = found.evaluation.path
+    """Fit and held-out prediction as terms enter."""
+    path, title = found.evaluation.path, "Selection path"
     if path is None or not len(path.frame):
-        return Section("path", "The path", [])
-    frame = path.frame
-    held = path.best_held_out is not None
-    head = ["step", "enters", "coefficients", "log-likelihood", path.criterion]
-    formats = [",d", "", ",d", ",.1f", ",.1f"]
-    columns = ["loglik", "criterion"]
-    if held:
-        head.append("held out")
-        formats.append(",.1f")
-        columns.append("held_out")
-    rows: list[list[Cell]] = [
-        [i, str(entered), int(count), *map(float, values)]
-        for i, (entered, count, values) in enumerate(
-            zip(frame["entered"], frame["parameters"], frame[columns].to_numpy(float), strict=True)
-        )
-    ]
-    marks: dict[str, Mark] = {f"{path.best},4": "true"}
-    if held:
-        marks[f"{path.best_held_out},5"] = "true"
+        return Section("path", title, [])
+    columns = {
+        "step": ("step", ",d"),
+        "entered": ("enters", ""),
+        "parameters": ("coefficients", ",d"),
+        "loglik": ("log-likelihood", ",.1f"),
+        "criterion": (path.criterion, ",.1f"),
+    }
+    marks, caption = bold([path.best], 4), f"{path.criterion} as terms enter"
+    if path.best_held_out is not None:
+        columns["held_out"] = ("held-out", ",.1f")
+        marks |= bold([path.best_held_out], 5)
+        caption += ", and the held-out log-likelihood"
     text = (
-        "Terms enter one by one in order of λ, each with what it needs. This is not how the "
-        "specification was found, which may be better than any step; it shows how fast fit and "
-        "prediction grow, and where they stop."
+        "Terms enter one by one in order of λ, each with the terms it requires. The specification "
+        "was not selected along this path and may be better than any step; it shows how fast fit "
+        "and prediction improve, and where they stop."
     )
-    caption = f"{path.criterion} as terms enter" + (
-        ", and the log-likelihood of persons left out." if held else "."
+    table = frame_table(
+        "path",
+        "Selection path, best in bold",
+        path.frame.assign(step=range(len(path.frame))),
+        columns,
+        marks=marks,
+        shown=MAX_PATH_SHOWN,
     )
-    table = Table(
-        "path", "The path, best in bold", head, formats, rows, marks=marks, shown=MOST_PATH
-    )
-    return Section("path", "The path", [Text(text), Figure("path", caption), table])
+    return Section("path", title, [Text(text), Figure("path", f"{caption}."), table])
 
 
 def rivals(found: Findings) -> Section:
-    """Near-ties, and what would stand in for each term."""
-    specification = found.record.specification
-    if not specification.near_ties and not specification.rivals:
-        return Section("rivals", "Near-ties and rivals", [])
-    measure = specification.measure
-    parts: list[Text | Table] = [
-        Text(
-            f"Other specifications whose {measure} is within 2 of this one: the data hardly tell "
-            "them apart, so prefer the one that makes sense to you. Below zero: lower, but with a "
-            "form that is not linear and gains too little by it."
-            if specification.near_ties
-            else f"No other specification comes within 2 of this one's {measure}."
+    """Near-ties, and the best replacement of each term."""
+    specification, title = found.record.specification, "Near-ties and rivals"
+    ties, rivals, measure = specification.near_ties, specification.rivals, specification.measure
+    if not ties and not rivals:
+        return Section("rivals", title, [])
+    parts: list[Part] = [Text(f"No other specification comes within 2 of this one's {measure}.")]
+    if ties:
+        text = (
+            f"Other specifications whose {measure} is within 2 of this one: the data hardly "
+            "distinguish them, so prefer the one that makes sense to you. Below zero: lower, but "
+            "with a form that is not linear and gains too little by it."
         )
-    ]
-    if specification.near_ties:
-        parts.append(
-            Table(
-                "ties",
-                "Near-ties",
-                ["change", measure],
-                ["", "+.2f"],
-                [[rival.change(), float(rival.cost)] for rival in specification.near_ties],
-                shown=MOST_ROWS,
-            )
+        rows: list[list[Cell]] = [[rival.change(), float(rival.cost)] for rival in ties]
+        head, formats = ["change", measure], ["", "+.2f"]
+        table = Table("ties", "Near-ties", head, formats, rows, shown=MAX_ROWS_SHOWN)
+        parts = [Text(text), table]
+    if rivals:
+        margins = specification.margins
+        table = Table(
+            "rivals",
+            "The strongest rival of each term",
+            ["term", f"{measure} without it", "best other specification", f"{measure} of that"],
+            ["", "+,.1f", "", "+,.1f"],
+            [
+                [str(term), float(margins.get(term, np.nan)), rival.change(), float(rival.cost)]
+                for term, rival in rivals.items()
+            ],
+            shown=MAX_ROWS_SHOWN,
         )
-    if specification.rivals:
-        rows: list[list[Cell]] = []
-        for term, rival in specification.rivals.items():
-            margin = specification.margins.get(term, np.nan)
-            rows.append([str(term), float(margin), rival.change(), float(rival.cost)])
-        parts.append(
-            Table(
-                "rivals",
-                "The strongest rival of each term",
-                ["term", f"{measure} without it", "best other specification", f"{measure} of that"],
-                ["", "+,.1f", "", "+,.1f"],
-                rows,
-                shown=MOST_ROWS,
-            )
-        )
-    return Section("rivals", "Near-ties and rivals", [*parts])
+        parts.append(table)
+    return Section("rivals", title, parts)
 
 
 def stability(found: Findings) -> Section:
-    """How often terms are selected when persons are drawn anew."""
-    frame = found.evaluation.stability
-    title = "Stability"
+    """How often terms are selected on random halves of the persons."""
+    frame, title = found.evaluation.stability, "Stability selection"
     if frame is None:
         text = (
             "Not run. stability_pairs = 10 under [output] of study.toml repeats the selection on "
-            "twenty halves of the persons and counts how often each term comes back."
+            "twenty halves of the persons and counts how often each term is selected again."
         )
         return Section("stability", title, [Text(text)])
-    kept = {str(t) for t in found.record.specification.terms}
-    rows: list[list[Cell]] = [
-        [str(t), "yes" if str(t) in kept else "", float(s), float(b)]
-        for t, s, b in zip(frame["term"], frame["selected"], frame["both"], strict=True)
-    ]
+    selected = frame["term"].isin([str(t) for t in found.record.specification.terms])
     text = (
-        "The selection repeated on halves of the persons, in pairs. A half knows less than all, so "
-        "weak terms come back less often than they deserve; terms that come back in nearly all "
-        "halves are safe."
+        "The selection repeated on halves of the persons, in pairs. A half has less information "
+        "than the whole sample, so weak terms are selected less often than they deserve; terms "
+        "that are selected in nearly all halves are safe."
     )
-    table = Table(
+    table = frame_table(
         "stability",
         "How often each term was selected",
-        ["term", "kept", "of the halves", "of the pairs, both"],
-        ["", "", ".0%", ".0%"],
-        rows,
-        marks={f"{r},0": "true" for r, row in enumerate(rows) if row[1]},
-        shown=max(MOST_ROWS, len(kept)),
+        frame.assign(is_selected=_yes(selected)),
+        {
+            "term": ("term", ""),
+            "is_selected": ("selected", ""),
+            "selected": ("of the halves", ".0%"),
+            "both": ("of the pairs, both", ".0%"),
+        },
+        marks=bold(np.flatnonzero(selected).tolist()),
+        shown=max(MAX_ROWS_SHOWN, len(found.record.specification)),
     )
-    return Section("stability", title, [Text(text), Figure("stability", "Stability."), table])
+    figure = Figure("stability", "Stability selection.")
+    return Section("stability", title, [Text(text), figure, table])
 
 
 def dropped(found: Findings) -> Section:
-    """Why every candidate was kept or dropped, and which were none."""
-    frame, space = found.relevance, found.record.space
-    parts: list[Text | Table] = []
-    for kept, name, caption in (
-        (True, "kept", "Kept"),
-        (False, "dropped", "Dropped"),
+    """Why every candidate was selected or dropped, and what was no candidate."""
+    frame, excluded = found.relevance, found.record.space.dropped
+    parts: list[Part] = []
+    for selected, name, most in (
+        (True, "selected", MAX_ROWS_SHOWN),
+        (False, "dropped", MAX_DROPPED_SHOWN),
     ):
-        part = frame[frame["kept"] == kept]
+        part = frame[frame["is_selected"] == selected]
+        caption = f"{name.capitalize()}: {len(part)} of {len(frame)} candidates"
         if len(part):
-            parts.append(
-                Table(
-                    name,
-                    f"{caption}: {len(part)} of {len(frame)} candidates",
-                    ["term", "why"],
-                    ["", ""],
-                    [[str(t), str(w)] for t, w in zip(part["term"], part["why"], strict=True)],
-                    shown=MOST_ROWS if kept else 10,
-                )
-            )
-    outside = list(space.dropped.items())
-    if outside:
-        parts.append(
-            Table(
-                "outside",
-                f"Never candidates: {len(outside)}",
-                ["term", "why"],
-                ["", ""],
-                [[str(term), why] for term, why in outside[:MOST_OUTSIDE]],
-                shown=0,
-                note=f"The first {MOST_OUTSIDE}." if len(outside) > MOST_OUTSIDE else "",
-            )
+            parts.append(frame_table(name, caption, part, REASON_COLUMNS, shown=most))
+    if excluded:
+        rows = [(str(term), why) for term, why in excluded.items()][:MAX_EXCLUDED_ROWS]
+        table = frame_table(
+            "excluded",
+            f"Never candidates: {len(excluded)}",
+            pd.DataFrame(rows, columns=["term", "why"]),
+            REASON_COLUMNS,
+            shown=0,
+            note=f"The first {len(rows)}." if len(excluded) > len(rows) else "",
         )
-    return Section("dropped", "What was dropped and why", [*parts])
+        parts.append(table)
+    return Section("dropped", "What was dropped and why", parts)

@@ -5,9 +5,9 @@ import sys
 import numpy as np
 import pandas as pd
 import pytest
-from selection_support import made, read, table, usual
 
 import ardchoice as ac
+from selection.selection_support import made, read, table, usual
 
 PAIRS = 2
 

@@ -3,9 +3,9 @@
 import matplotlib as mpl
 import numpy as np
 import pytest
-from selection_support import made, obeys, usual
 
 import ardchoice as ac
+from selection.selection_support import made, obeys, usual
 
 mpl.use("Agg")
 
@@ -120,8 +120,8 @@ def test_the_table_fits_in_eighty_columns_and_marks_the_best(path: ac.Path) -> N
     marked = [line for line in lines[2:-1] if line.endswith(("<", "<*"))]
     assert len(marked) == 1
     assert f"{path.frame['criterion'].min():,.1f}" in marked[0]
-    assert lines[-1] == "< smallest EBIC; * best prediction of persons left out"
-    assert "held out" in lines[0]
+    assert lines[-1] == "< smallest EBIC; * best held-out log-likelihood"
+    assert "held-out" in lines[0]
 
 
 def test_the_plot_has_both_curves_and_their_labels(path: ac.Path, fit: ac.ArdFit) -> None:
