@@ -52,7 +52,7 @@ def test_markdown_has_a_table_and_marks() -> None:
     assert lines[2].replace("\\|", "").count("|") == 3
 
 
-def test_cells_are_written_as_told() -> None:
+def test_cells_are_written_in_their_formats() -> None:
     assert show(12345.678, ",.1f") == "12,345.7"
     assert show(None, ".1f") == "–"
     assert show(True, "") == "yes"

@@ -6,7 +6,13 @@ import json
 from pathlib import Path
 
 import ardchoice as ac
-from ardchoice.reproduce.published import LARGE, MEDIUM, published, published_lambda, to_term
+from ardchoice.reproduce.published import (
+    LARGE_SPECIFICATIONS,
+    MEDIUM_SPECIFICATIONS,
+    published,
+    published_lambda,
+    to_term,
+)
 
 REFERENCE = json.loads(
     (Path(__file__).parents[1] / "reference" / "paper.json").read_text(encoding="utf-8")
@@ -23,7 +29,7 @@ def test_the_package_carries_the_published_figures_unchanged() -> None:
 
 def test_every_published_term_is_a_candidate_of_its_space() -> None:
     data = ac.datasets.swissmetro_choices()
-    for space, names in (("medium", MEDIUM), ("large", LARGE)):
+    for space, names in (("medium", MEDIUM_SPECIFICATIONS), ("large", LARGE_SPECIFICATIONS)):
         candidates = {str(t) for t in ac.swissmetro_space(data, space).terms}
         for name in names:
             assert set(published_lambda(space, name)) <= candidates

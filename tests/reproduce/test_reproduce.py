@@ -62,7 +62,7 @@ def test_a_full_run_does_not_write_over_a_quick_one(made: Path) -> None:
         reproduce(made, only=["specifications"])
 
 
-def test_an_unknown_item_is_told_with_the_nearest(tmp_path: Path) -> None:
+def test_an_unknown_item_is_reported_with_the_nearest(tmp_path: Path) -> None:
     with pytest.raises(ac.ArdchoiceError, match=r"no item .reel..*real"):
         reproduce(tmp_path, only=["reel"])
     assert not list(tmp_path.iterdir())

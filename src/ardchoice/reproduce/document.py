@@ -1,6 +1,6 @@
-"""What a reproduction says: sections of text, tables and figures, and how they are written.
+"""Sections of a reproduction (text, tables, figures) as Markdown and HTML.
 
-Everything is kept in `results.json`; pages are made from that and from nothing else.
+Everything is saved in `results.json`; pages are made from that and from nothing else.
 """
 
 from __future__ import annotations
@@ -98,7 +98,7 @@ def _markdown_table(table: Table) -> list[str]:
 
 
 def to_html(results: dict[str, Any]) -> str:
-    """One page; names are escaped, pictures stand beside it."""
+    """One page; names are escaped, pictures are separate files."""
     sections = [Section.from_json(made) for made in results["items"]]
     page = environment("ardchoice.reproduce").get_template("page.html")
     return page.render(results=results, sections=sections) + "\n"

@@ -17,11 +17,11 @@ from ardchoice.report import BLUE, GREEN, GREY, ORANGE, STYLE
 Json = dict[str, Any]
 
 COLOURS = {"TRAIN": BLUE, "SM": ORANGE, "CAR": GREEN}
-WINDOW = 25
+SMOOTHING_RECORDS = 25
 """Records that a smoothed bound averages."""
-APART = 6.0
+LABEL_SPACING = 6.0
 """Columns between labels."""
-LABELLED = 0.02
+LABELLED_LAMBDA_SHARE = 0.02
 """Share of the largest λ from which a term is labelled; true terms always are."""
 
 
@@ -31,7 +31,7 @@ def convergence(numbers: Json) -> Picture:
     axes = figure.subplots()
     step = np.array(numbers["bound"]["iteration"])
     bound = np.array(numbers["bound"]["objective"])
-    window = min(WINDOW, max(len(bound) // 4, 1))
+    window = min(SMOOTHING_RECORDS, max(len(bound) // 4, 1))
     smooth = np.convolve(bound, np.ones(window) / window, mode="valid")
     every = int(np.median(np.diff(step)))
     axes.plot(step, bound, color=GREY, lw=0.6, label=f"one mini-batch, every {every:,} steps")
@@ -78,9 +78,9 @@ def lambdas(numbers: Json) -> Picture:
         place, _, what = term.partition(": ")
         x = np.arange(at, at + count)
         axes.vlines(x, 0, lam, color=COLOURS[place], lw=1.3)
-        if lam > LABELLED * top or term in true:
+        if lam > LABELLED_LAMBDA_SHARE * top or term in true:
             label = f"{what} ●" if term in true else what
-            last = max(float(x.mean()), last + APART)  # neighbours give way to one another
+            last = max(float(x.mean()), last + LABEL_SPACING)
             axes.text(
                 last,
                 lam + 0.02 * top,

@@ -1,6 +1,6 @@
-"""What takes time: fits on published data, each a function of settings that JSON can write.
+"""Fits on the published data, each a function of settings that JSON can hold.
 
-They return plain dictionaries and know nothing of what is published.
+They return plain dictionaries and do not depend on what is published.
 """
 
 from __future__ import annotations
@@ -28,19 +28,18 @@ from ardchoice.data import NOISE_PREFIX, ChoiceData, swissmetro_choices, swissme
 from ardchoice.errors import ArdchoiceWarning
 from ardchoice.estimation import Model, Result, fit_mnl, probabilities, simulate_choices
 from ardchoice.numerics import single_blas_thread
-from ardchoice.reproduce.baselines import baseline_data, baseline_text
+from ardchoice.reproduce.baselines import baseline_data, baselines
 from ardchoice.selection import RefitCache, Sign, SignRules, Structure, select
 from ardchoice.space import Size, Term, parse_specification, swissmetro_space
 from ardchoice.study import specify
 
 Json = dict[str, Any]
 
-POINTS = 1000
-"""Entries of a trace that are kept."""
-EVALUATED = 24
-"""Points of a trace where the evidence is evaluated anew."""
-DRAWS = 200
-TEST = 0.3
+MAX_TRACE_POINTS = 1000
+EVIDENCE_POINTS = 24
+"""Points of a trace where the evidence is evaluated again."""
+POSTERIOR_DRAWS = 200
+TEST_SHARE = 0.3
 SIGNS: dict[str, Sign] = {"TT": "-", "CO": "-"}
 STRUCTURES: dict[str, Structure | None] = {
     "default": Structure(),
@@ -103,7 +102,7 @@ def relevance(
         "lam": lam[shown].tolist(),
         "noise": {
             "terms": int(noise.sum()),
-            "in_play": int((lam[noise] > 0).sum()),
+            "active": int((lam[noise] > 0).sum()),
             "largest": float(lam[noise].max()) if noise.any() else 0.0,
             "rank_of_largest": int((lam > lam[noise].max()).sum()) + 1 if noise.any() else 0,
         },
@@ -117,21 +116,23 @@ def relevance(
 def _trace(fit: ArdFit, evaluate: bool) -> Json:
     """Objective by iteration; with `evaluate`, the evidence as well, all solvers alike."""
     steps = fit.trace
-    thin = sorted(set(np.linspace(0, len(steps) - 1, min(POINTS, len(steps))).astype(int)))
+    thin = sorted(
+        set(np.linspace(0, len(steps) - 1, min(MAX_TRACE_POINTS, len(steps))).astype(int))
+    )
     made: Json = {
         "iteration": [steps[i].iteration for i in thin],
         "objective": [steps[i].objective for i in thin],
         "seconds": [steps[i].seconds for i in thin],
     }
     if evaluate:
-        spaced = np.geomspace(1, len(steps), min(EVALUATED, len(steps))).astype(int) - 1
+        spaced = np.geomspace(1, len(steps), min(EVIDENCE_POINTS, len(steps))).astype(int) - 1
         some = sorted({*spaced.tolist(), len(steps) - 1})
         made["evaluated_seconds"] = [steps[i].seconds for i in some]
         made["evidence"] = [laplace_evidence(fit, steps[i].lam) for i in some]
     return made
 
 
-# -- Prediction of those left out ----------------------------------------------------------------
+# -- Held-out prediction -------------------------------------------------------------------------
 
 
 def held_out(
@@ -139,33 +140,33 @@ def held_out(
 ) -> Json:
     """Log-likelihood and accuracy on 30 % of drawn choices, several ways."""
     data = draw(specification, seed)
-    rest, left_out = data.split(TEST, seed=seed, by=by)
-    # Of all data: a level that the rest lacks does not make a candidate impossible.
+    train, test = data.split(TEST_SHARE, seed=seed, by=by)
+    # Of all data: a level that the training data lack does not make a candidate impossible.
     candidates = swissmetro_space(data, space)
     truth = parse_specification(swissmetro_specification(specification)).terms
-    # Who predicts rather than ranks keeps the covariance of what is in play.
-    fit = fit_ard(rest, candidates, solver=Newton(posterior="full"))
+    # Prediction, unlike ranking, needs the covariance of active terms.
+    fit = fit_ard(train, candidates, solver=Newton(posterior="full"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArdchoiceWarning)
-        chosen = select(fit_ard(rest, candidates)).terms
-    mean = posterior_probabilities(fit, left_out, above=PAPER_LAMBDA_CUTOFF)
+        selected = select(fit_ard(train, candidates)).terms
+    mean = posterior_probabilities(fit, test, above=PAPER_LAMBDA_CUTOFF)
     averaged = posterior_probabilities(
-        fit, left_out, above=PAPER_LAMBDA_CUTOFF, draws=DRAWS, seed=seed
+        fit, test, above=PAPER_LAMBDA_CUTOFF, draws=POSTERIOR_DRAWS, seed=seed
     )
     return {
-        "all": _score(left_out, _by_ridge(rest, left_out, candidates.terms)),
-        "ard mean": _score(left_out, mean),
-        "ard": _score(left_out, averaged),
-        "specify": _score(left_out, _by_ridge(rest, left_out, chosen)),
-        "true": _score(left_out, _by_ridge(rest, left_out, truth)),
-        "n": len(left_out),
+        "all": _score(test, _by_ridge(train, test, candidates.terms)),
+        "ard mean": _score(test, mean),
+        "ard": _score(test, averaged),
+        "specify": _score(test, _by_ridge(train, test, selected)),
+        "true": _score(test, _by_ridge(train, test, truth)),
+        "n": len(test),
     }
 
 
 def _by_ridge(data: ChoiceData, other: ChoiceData, terms: Sequence[Term]) -> Floats:
-    """Probabilities of other data after maximum likelihood, held by a ridge that does not matter.
+    """Probabilities of other data after maximum likelihood with a negligible ridge.
 
-    With every column in, some cannot be told apart, and some estimates would be infinite.
+    With every column in, some are not identified (collinear), and some estimates diverge.
     """
     with single_blas_thread():
         models = RefitCache.for_terms(data, terms)
@@ -193,15 +194,15 @@ def fitted_specification(name: str) -> Json:
 def fitted_split(name: str, seed: int) -> Json:
     """A published specification on 70 % of the persons, and how it predicts the others."""
     data, text = _real(name)
-    rest, left_out = data.split(TEST, seed=seed)
-    return _split_scores(fit_mnl(rest, text), left_out)
+    train, test = data.split(TEST_SHARE, seed=seed)
+    return _split_scores(fit_mnl(train, text), test)
 
 
 def _real(name: str) -> tuple[ChoiceData, str]:
     """The data and the text of R1 to R7 or of a baseline."""
     if name.startswith("R"):
         return swissmetro_choices("real"), swissmetro_specification(name)
-    return baseline_data(name), baseline_text(name)
+    return baseline_data(name), baselines()[name]["text"]
 
 
 def specified(space: Size, structure: str) -> Json:
@@ -218,13 +219,13 @@ def specified(space: Size, structure: str) -> Json:
 def specified_split(space: Size, structure: str, seed: int) -> Json:
     """The whole of it on 70 % of the persons, and how it predicts the others."""
     data = swissmetro_choices("real")
-    rest, left_out = data.split(TEST, seed=seed)
-    study = specify(rest, swissmetro_space(data, space), structure=STRUCTURES[structure])
-    return _split_scores(study.result, left_out)
+    train, test = data.split(TEST_SHARE, seed=seed)
+    study = specify(train, swissmetro_space(data, space), structure=STRUCTURES[structure])
+    return _split_scores(study.result, test)
 
 
-def _split_scores(result: Result, left_out: ChoiceData) -> Json:
-    inside, outside = result.score(result.data), result.score(left_out)
+def _split_scores(result: Result, test: ChoiceData) -> Json:
+    inside, outside = result.score(result.data), result.score(test)
     return {
         "train_loglik": inside.loglik,
         "train_accuracy": inside.accuracy,
@@ -236,26 +237,15 @@ def _split_scores(result: Result, left_out: ChoiceData) -> Json:
 
 
 def _statistics(result: Result, data: ChoiceData) -> Json:
-    frame = result.to_frame("classical")
-    clustered = result.to_frame("cluster")
+    clustered = result.to_frame("cluster")["std_err"]
+    frame = result.to_frame("classical").assign(name=result.names, clustered=clustered)
+    columns = ["name", "estimate", "std_err", "z", "clustered"]
+    statistics = ("loglik", "aic", "bic", "rho2", "rho2_bar")
     return {
         "k": result.n_parameters,
-        "loglik": result.loglik,
-        "aic": result.aic,
-        "bic": result.bic,
-        "rho2": result.rho2,
-        "rho2_bar": result.rho2_bar,
+        **{name: getattr(result, name) for name in statistics},
         "wrong_signs": wrong_signs(result, data),
-        "coefficients": [
-            {
-                "name": name,
-                "estimate": float(frame["estimate"].iloc[i]),
-                "std_err": float(frame["std_err"].iloc[i]),
-                "z": float(frame["z"].iloc[i]),
-                "clustered": float(clustered["std_err"].iloc[i]),
-            }
-            for i, name in enumerate(result.names)
-        ],
+        "coefficients": frame[columns].to_dict("records"),
     }
 
 
@@ -268,15 +258,9 @@ def wrong_signs(result: Result, data: ChoiceData) -> int:
 def _value_of_time(result: Result) -> list[Json]:
     """Francs an hour by alternative and segment; TT is in hours, CO in hundreds of francs."""
     frame = result.wtp("TT", "CO")
-    return [
-        {
-            "alternative": row["alternative"],
-            "segment": row["segment"],
-            "estimate": 100 * row["estimate"],
-            "std_err": 100 * row["std_err"],
-        }
-        for row in frame.to_dict("records")
-    ]
+    frame = frame.assign(estimate=100 * frame["estimate"], std_err=100 * frame["std_err"])
+    names = ["alternative", "segment", "estimate", "std_err"]
+    return [dict(zip(names, row, strict=True)) for row in frame[names].itertuples(index=False)]
 
 
 # -- Run times -----------------------------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""Pieces of work that take a while: run side by side, kept as they end, never done twice."""
+"""Jobs: run in parallel, their results cached, none run twice."""
 
 from __future__ import annotations
 
@@ -19,8 +19,12 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.files import write
 
 Json = dict[str, Any]
-POLL = 0.5
-"""Seconds between looks at the keyboard while waiting."""
+POLL_SECONDS = 0.5
+"""Between checks for an interruption while waiting."""
+FITTING_ROOMS = (
+    *("ard", "data", "design", "estimation", "evaluation", "families", "numerics"),
+    *("selection", "space"),
+)
 
 
 @dataclass(frozen=True)
@@ -43,7 +47,7 @@ class Job:
 
     @property
     def key(self) -> str:
-        """What its result is kept under: readable, and different for different settings."""
+        """Of its result in the cache: readable, and different for different settings."""
         text = json.dumps([self.call, self.settings], sort_keys=True)
         words = "-".join(str(v) for v in self.settings.values() if isinstance(v, (str, int)))
         name = "".join(c if c.isalnum() or c in "-." else "_" for c in f"{self.call}-{words}")
@@ -65,7 +69,7 @@ def code_stamp() -> str:
     """The version and a digest of the code that fits: results of other code are not reused."""
     root = files("ardchoice")
     digest = hashlib.sha256()
-    for room in ("ard", "data", "design", "logit", "mnl", "selection", "space"):
+    for room in FITTING_ROOMS:
         for path in sorted(Path(str(root / room)).rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
     for name in ("study.py", "reproduce/fits.py", "reproduce/baselines.py"):
@@ -73,7 +77,7 @@ def code_stamp() -> str:
     return f"{version('ardchoice')}-{digest.hexdigest()[:12]}"
 
 
-class CachedBlocks:
+class JobCache:
     """Results in a folder, one file each, written whole or not at all.
 
     Parameters
@@ -85,28 +89,30 @@ class CachedBlocks:
 
     def __init__(self, folder: Path, stamp: str) -> None:
         self.folder, self.stamp = folder, stamp
-        # Better told now than after the first long fit.
+        # An error now is better than one after the first long fit.
         write(folder / ".writable", "")
 
     def get(self, job: Job) -> Json | None:
         """The result of a job that this code has done with these settings; None otherwise."""
         try:
-            kept = json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8"))
+            saved = json.loads((self.folder / f"{job.key}.json").read_text(encoding="utf-8"))
         except (OSError, ValueError):
             return None
-        if not isinstance(kept, dict) or kept.get("stamp") != self.stamp:
+        if not isinstance(saved, dict) or saved.get("stamp") != self.stamp:
             return None
-        result = kept.get("result")
-        return result if kept.get("settings") == job.settings and isinstance(result, dict) else None
+        result = saved.get("result")
+        return (
+            result if saved.get("settings") == job.settings and isinstance(result, dict) else None
+        )
 
     def put(self, job: Job, result: Json) -> None:
-        """Keep a result."""
-        kept = {"stamp": self.stamp, "settings": job.settings, "result": result}
-        write(self.folder / f"{job.key}.json", json.dumps(kept))
+        """Save a result."""
+        saved = {"stamp": self.stamp, "settings": job.settings, "result": result}
+        write(self.folder / f"{job.key}.json", json.dumps(saved))
 
 
 def perform(call: str, settings: Json) -> Json:
-    """Do a job in whatever process this is, and tell how long it took."""
+    """Run a job in this process; its seconds are part of the result."""
     function: Callable[..., Json] = getattr(import_module("ardchoice.reproduce.fits"), call)
     started = time.perf_counter()
     return function(**settings) | {"job_seconds": time.perf_counter() - started}
@@ -114,37 +120,37 @@ def perform(call: str, settings: Json) -> Json:
 
 def run_jobs(
     jobs: Iterable[Job],
-    kept: CachedBlocks,
+    cache: JobCache,
     *,
     workers: int,
     progress: Callable[[JobsStep], None] | None = None,
 ) -> dict[str, Json]:
-    """Results by key; what is kept already is not done again.
+    """Results by key; what is in the cache is not run again.
 
     Parameters
     ----------
     jobs
-    kept
-        Where results are looked for and kept, each as soon as it is there.
+    cache
+        Where results are looked up and saved, each as soon as it is there.
     workers
         Processes side by side.
     progress
         Called after every job.
     """
     wanted = {job.key: job for job in jobs}
-    results = {key: found for key, job in wanted.items() if (found := kept.get(job)) is not None}
+    results = {key: found for key, job in wanted.items() if (found := cache.get(job)) is not None}
     missing = sorted(
         (job for key, job in wanted.items() if key not in results), key=lambda job: -job.effort
     )
     if missing:
-        _side_by_side(missing, results, kept, workers, progress)
+        _side_by_side(missing, results, cache, workers, progress)
     return results
 
 
 def _side_by_side(
     missing: Sequence[Job],
     results: dict[str, Json],
-    kept: CachedBlocks,
+    cache: JobCache,
     workers: int,
     progress: Callable[[JobsStep], None] | None,
 ) -> None:
@@ -161,7 +167,7 @@ def _side_by_side(
         progress(JobsStep(before, before + len(missing), "started", 0.0, effort / workers))
     try:
         while waiting:
-            done, _ = wait(waiting, timeout=POLL, return_when=FIRST_COMPLETED)
+            done, _ = wait(waiting, timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
             for future in done:
                 job = waiting.pop(future)
                 # One that fails does not take the others with it.
@@ -170,7 +176,7 @@ def _side_by_side(
                     failed[job.key] = f"{type(error).__name__}: {error}"
                     continue
                 results[job.key] = future.result()
-                kept.put(job, results[job.key])
+                cache.put(job, results[job.key])
                 spent += job.effort
                 if progress is not None:
                     seconds = time.monotonic() - started
@@ -187,5 +193,5 @@ def _side_by_side(
         name, why = next(iter(failed.items()))
         raise ArdchoiceError(
             f"{len(failed)} of {len(missing)} fits failed, first {name}: {why}. What was done is "
-            "kept. If a process was ended for want of memory, try fewer workers."
+            "saved. If a process was ended for want of memory, try fewer workers."
         )

@@ -11,13 +11,11 @@ from typing import Any
 from ardchoice.data import swissmetro_specification
 from ardchoice.space import parse_specification
 
-MEDIUM = ("S1", "S2", "S3", "S4", "S5", "S6")
-LARGE = ("S1", "S2", "S3", "S7", "S8", "S9")
-REAL = ("R1", "R2", "R3", "R4", "R5", "R6", "R7")
-FOUND = 0.002
-"""λ above which the paper takes a term for found."""
-STRONG = 0.1
-"""Published λ from which ours is held against it."""
+MEDIUM_SPECIFICATIONS = ("S1", "S2", "S3", "S4", "S5", "S6")
+LARGE_SPECIFICATIONS = ("S1", "S2", "S3", "S7", "S8", "S9")
+REAL_SPECIFICATIONS = ("R1", "R2", "R3", "R4", "R5", "R6", "R7")
+STRONG_LAMBDA = 0.1
+"""Published λ from which ours is compared with it."""
 
 
 @cache

@@ -16,7 +16,7 @@ from ardchoice.files import write
 from ardchoice.reproduce.document import Section, to_html, to_markdown
 from ardchoice.reproduce.figures import draw_figure
 from ardchoice.reproduce.items import ITEMS
-from ardchoice.reproduce.jobs import CachedBlocks, JobsStep, code_stamp, run_jobs
+from ardchoice.reproduce.jobs import JobCache, JobsStep, code_stamp, run_jobs
 from ardchoice.reproduce.plan import FULL, QUICK, Results
 from ardchoice.reproduce.published import published
 
@@ -33,21 +33,21 @@ def reproduce(
 ) -> Path:
     """Regenerate the published tables and figures in a folder.
 
-    What is done already in that folder, by this version and with the same settings, is not done
-    again; so a run that was broken off goes on where it stood.
+    What is done already in that folder, by this version and with the same settings, is not run
+    again: an interrupted run resumes.
 
     Parameters
     ----------
     out
         The folder: ``index.html``, ``report.md``, ``results.json``, ``figures``, and in ``work``
-        what is needed to go on.
+        what is needed to resume.
     only
-        Names of items; all unless told. Items of the folder that are complete already are shown as
+        Names of items. Default: all. Items of the folder that are complete already are shown as
         well.
     quick
         Fewer draws and splits, and not the whole published schedule.
     workers
-        Fits side by side; as many as there are cores unless told.
+        Parallel fits. Default: as many as there are cores.
     progress
         Called after every fit.
 
@@ -63,12 +63,12 @@ def reproduce(
         raise ArdchoiceError(f"There is no item {unknown[0]!r}. {hint}")
     _refuse_other_plan(folder, quick)
     started = time.monotonic()
-    kept = CachedBlocks(folder / "work", code_stamp())
+    cache = JobCache(folder / "work", code_stamp())
     jobs = {name: item.jobs(plan) for name, item in ITEMS.items()}
     wanted = [job for name, some in jobs.items() if not only or name in only for job in some]
-    done = run_jobs(wanted, kept, workers=workers or os.cpu_count() or 1, progress=progress)
+    done = run_jobs(wanted, cache, workers=workers or os.cpu_count() or 1, progress=progress)
     for job in (job for some in jobs.values() for job in some):
-        found = done.get(job.key) or kept.get(job)
+        found = done.get(job.key) or cache.get(job)
         if found is not None:
             done[job.key] = found
     sections = [
@@ -128,7 +128,7 @@ def publish(results: dict[str, Any], folder: Path) -> Path:
 
 
 def verdicts(sections: Sequence[Section]) -> list[str]:
-    """What agrees, what differs and why, in a sentence or two each; of the items that are there."""
+    """What agrees, what differs and why, in a sentence or two per item."""
     numbers = {section.item: section.numbers for section in sections}
     out = []
     if "real" in numbers:
@@ -147,8 +147,8 @@ def verdicts(sections: Sequence[Section]) -> list[str]:
                 f"Relevance, {space} space: with Dsvi.paper(), {n['close']} of {n['strong']} "
                 f"strong λ are within 30 % of the published ({n['close_share']:.0%}), and "
                 f"{n['on_top']} of the {n['found']} terms that the paper found are on top. "
-                "Which other terms stand there is listed below; the choices were drawn anew, and "
-                "near-twins change places from draw to draw."
+                "Which other terms stand there is listed below; the choices were drawn again, and "
+                "highly correlated terms change places from draw to draw."
             )
             if mean:
                 text += (
@@ -162,23 +162,23 @@ def verdicts(sections: Sequence[Section]) -> list[str]:
         n = numbers["heldout"]
         worst = max(n[by]["largest_gap"]["ard mean"] for by in ("person", "situation"))
         out.append(
-            "Choices left out: the log-likelihood of ARD is off that of the true terms by at most "
+            "Held-out choices: the log-likelihood of ARD is off that of the true terms by at most "
             f"{worst:.2%}, published {n['published_largest_gap']:.1%}."
         )
     if "ours" in numbers:
         rows = numbers["ours"]["rows"]
         out.append(
-            f"What specify finds on the real choices has a BIC of {rows['specify']['bic']:,.1f}, "
-            f"R6 {rows['R6']['bic']:,.1f}."
+            "The specification that specify selects on the real choices has a BIC of "
+            f"{rows['specify']['bic']:,.1f}, R6 {rows['R6']['bic']:,.1f}."
         )
     return out
 
 
 def _introduction(quick: bool, spent: float) -> list[str]:
     text = [
-        f"Published: {published()['source']}. Every table and figure is made anew from the "
-        "Swissmetro data by ardchoice and set beside the published one. The times of all fits, "
-        f"run side by side, add up to {spent / 60:.0f} minutes.",
+        f"Published: {published()['source']}. Every table and figure is computed again from the "
+        "Swissmetro data by ardchoice and compared with the published one. The times of all fits, "
+        f"run in parallel, add up to {spent / 60:.0f} minutes.",
     ]
     if quick:
         text.append(

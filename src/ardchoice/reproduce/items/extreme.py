@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from ardchoice.ard import PAPER_LAMBDA_CUTOFF
 from ardchoice.data import NOISE_PREFIX
 from ardchoice.report import Cell, Mark, Table
 from ardchoice.reproduce.document import Section
+from ardchoice.reproduce.items.relevance import lambdas
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
-from ardchoice.reproduce.published import FOUND, true_terms
+from ardchoice.reproduce.published import true_terms
 
 WAYS = {"tied": (f"*: {NOISE_PREFIX}*",), "own": ()}
 TITLES = {"tied": "one λ for all noise", "own": "a λ for every noise column"}
@@ -29,8 +31,8 @@ def _section(plan: Plan, results: Results) -> Section:
     true = true_terms("S2")
     numbers: Json = {}
     for way, r in found.items():
-        lam = dict(zip(r["terms"], r["lam"], strict=True))
-        found_here = [t for t in true if lam[t] > FOUND]
+        lam = lambdas(r)
+        found_here = [t for t in true if lam[t] > PAPER_LAMBDA_CUTOFF]
         numbers[way] = {
             **r["noise"],
             "seconds": r["seconds"],
@@ -45,8 +47,8 @@ def _section(plan: Plan, results: Results) -> Section:
         "are expected to, and λ is a ranking, not a decision.",
         *(
             f"With {TITLES[way]}: {n['true_above']} of {n['true_terms']} true terms have λ above "
-            f"{FOUND}, {n['true_above_noise']} of them more than any noise; the largest λ of noise "
-            f"is {n['largest']:.4f}{_rank(n)}; {n['in_play']:,} of "
+            f"{PAPER_LAMBDA_CUTOFF}, {n['true_above_noise']} of them more than any noise; the "
+            f"largest λ of noise is {n['largest']:.4f}{_rank(n)}; {n['active']:,} of "
             f"{n['terms']:,} noise columns have λ above zero."
             for way, n in numbers.items()
         ),
@@ -61,13 +63,15 @@ def _rank(numbers: Json) -> str:
 
 
 def _table(found: dict[str, Json], true: frozenset[str]) -> Table:
-    lam = {way: dict(zip(r["terms"], r["lam"], strict=True)) for way, r in found.items()}
-    shown = [t for t in lam["own"] if t in true or max(lam[w][t] for w in WAYS) > FOUND]
+    lam = {way: lambdas(r) for way, r in found.items()}
+    shown = [
+        t for t in lam["own"] if t in true or max(lam[w][t] for w in WAYS) > PAPER_LAMBDA_CUTOFF
+    ]
     shown.sort(key=lambda t: -lam["own"][t])
     rows: list[list[Cell]] = [[t, lam["tied"][t], lam["own"][t]] for t in shown]
     marks: dict[str, Mark] = {f"{r},0": "true" for r, t in enumerate(shown) if t in true}
     rows.append(["largest λ of noise", *(found[w]["noise"]["largest"] for w in WAYS)])
-    caption = f"λ in the extreme space, those above {FOUND} (bold: true)"
+    caption = f"λ in the extreme space, those above {PAPER_LAMBDA_CUTOFF} (bold: true)"
     head = ["term", "noise tied", "noise on its own"]
     return Table("extreme", caption, head, ["", ".4f", ".4f"], rows, marks)
 

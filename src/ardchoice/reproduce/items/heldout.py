@@ -1,15 +1,16 @@
-"""Item 6: prediction of choices left out."""
+"""Item 6: held-out prediction."""
 
 from __future__ import annotations
 
 import numpy as np
 
+from ardchoice.ard import PAPER_LAMBDA_CUTOFF
 from ardchoice.report import Cell, Table
 from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.items.relevance import NAMES
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results, mean_and_error
-from ardchoice.reproduce.published import FOUND, published
+from ardchoice.reproduce.published import published
 
 WAYS = {
     "all": "MNL, all columns",
@@ -51,12 +52,12 @@ def _section(plan: Plan, results: Results) -> Section:
     gap = max(row[5] / row[7] - 1 for row in published()["published_heldout"]["rows"])
     numbers["published_largest_gap"] = gap
     text = [
-        f"30 % left out, {plan.held_out} draws of choices and splits; published figures are of one "
-        "draw and one split by row. Splits by row let the same person stand on both sides. "
+        f"30 % held out, {plan.held_out} draws of choices and splits; published figures are of one "
+        "draw and one split by row. Splits by row have the same person in training and test data. "
         'ARD predicts at the posterior mean of Newton("full"), terms with λ above '
-        f"{FOUND} kept; averaged, over the whole posterior; specify selects and "
-        "estimates anew. Of all columns, those that cannot be told apart are held by a negligible "
-        "ridge.",
+        f"{PAPER_LAMBDA_CUTOFF} only; averaged, over the whole posterior; specify selects and "
+        "estimates again. Of all columns, those that are not identified (collinear) are held by a "
+        "negligible ridge.",
         *(
             f"Split {SPLITS[by]}: ARD is better than the MNL with all columns in "
             f"{n['ard_beats_all']} of {len(CASES)} rows; its log-likelihood is off that of the "
@@ -67,7 +68,7 @@ def _section(plan: Plan, results: Results) -> Section:
             if by in SPLITS
         ),
     ]
-    return Section("heldout", "Prediction of choices left out", text, tables, [], numbers)
+    return Section("heldout", "Held-out prediction", text, tables, [], numbers)
 
 
 def _largest_gap(rows: list[Json], way: str) -> float:
@@ -102,7 +103,7 @@ def _table(rows: list[Json], by: str, key: str) -> Table:
         line += [r["ard mean"][f"{key}_away"], r["ard mean"][f"{key}_error"]]
         body.append([*line, *theirs[r["space"], r["specification"]][first::2]])
     what = {"loglik": "Log-likelihood", "accuracy": "Accuracy"}[key]
-    caption = f"{what} of choices left out, {SPLITS[by]}"
+    caption = f"{what} of held-out choices, {SPLITS[by]}"
     return Table(f"heldout_{by}_{key}", caption, head, formats, body)
 
 

@@ -1,4 +1,4 @@
-"""Item 8: what `specify` finds on the real choices."""
+"""Item 8: what `specify` selects on the real choices."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ def _section(plan: Plan, results: Results) -> Section:
         tables.append(_coefficients(name, results))
         if space == "medium":  # the large one has hundreds of segments
             tables.append(_value_of_time(name, results))
-    return Section("ours", "What specify finds on the real choices", text, tables, [], numbers)
+    return Section("ours", "What specify selects on the real choices", text, tables, [], numbers)
 
 
 def _ahead(results: Results, jobs: list[Job], base: list[Job]) -> Json:
@@ -138,13 +138,13 @@ def _comparison(rows: dict[str, Json]) -> Table:
 def _texts(results: Results) -> Table:
     rows: list[list[Cell]] = []
     for name in RUNS:
-        # A utility that runs on over several lines is one row.
+        # A utility of several lines is one row.
         text = re.sub(r"\n\s+\+", " +", results[specified_job(name)]["text"])
         for line in text.splitlines():
             place, _, utility = line.partition(":")
             rows.append([name, place.strip(), utility.strip()])
     head = ["", "alternative", "utility"]
-    return Table("ours_utilities", "The specifications found", head, ["", "", ""], rows)
+    return Table("ours_utilities", "The selected specifications", head, ["", "", ""], rows)
 
 
 def _coefficients(name: str, results: Results) -> Table:
@@ -159,12 +159,9 @@ def _coefficients(name: str, results: Results) -> Table:
 
 
 def _value_of_time(name: str, results: Results) -> Table:
-    rows: list[list[Cell]] = [
-        [v["alternative"], v["segment"], v["estimate"], v["std_err"]]
-        for v in results[specified_job(name)]["value_of_time"]
-    ]
+    rows = [list(v.values()) for v in results[specified_job(name)]["value_of_time"]]
     head = ["alternative", "segment", "francs an hour", "std. error"]
-    caption = f"Value of time by segment: {name}"
+    caption = f"Value of travel time by segment: {name}"
     key = "_".join(RUNS[name])
     return Table(f"ours_value_of_time_{key}", caption, head, ["", "", ",.0f", ",.0f"], rows)
 

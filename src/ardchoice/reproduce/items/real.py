@@ -2,17 +2,31 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ardchoice.report import Cell, Table
-from ardchoice.reproduce.baselines import BASELINES
+from ardchoice.reproduce.baselines import baselines
 from ardchoice.reproduce.document import Section
-from ardchoice.reproduce.items.relevance import SOLVERS
+from ardchoice.reproduce.items.relevance import SOLVERS, lambda_table, lambdas
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
-from ardchoice.reproduce.published import FOUND, REAL, published, published_lambda, to_term
+from ardchoice.reproduce.published import REAL_SPECIFICATIONS, published, published_lambda, to_term
 
-SCORES = ("train_loglik", "test_loglik", "train_accuracy", "test_accuracy")
+STATISTIC_COLUMNS = {
+    "loglik": ("log-likelihood", ",.3f"),
+    "aic": ("AIC", ",.1f"),
+    "bic": ("BIC", ",.1f"),
+    "rho2": ("ρ²", ".3f"),
+    "rho2_bar": ("ρ̄²", ".3f"),
+}
+SCORE_COLUMNS = {
+    "train_loglik": ("train log-lik.", ",.1f"),
+    "test_loglik": ("test log-lik.", ",.1f"),
+    "train_accuracy": ("train accuracy", ".3f"),
+    "test_accuracy": ("test accuracy", ".3f"),
+}
 
 
 def fitted_job(name: str) -> Job:
@@ -28,7 +42,7 @@ def split_job(name: str, seed: int) -> Job:
 def mean_scores(results: Results, jobs: list[Job]) -> Json:
     """Means over splits."""
     runs = [results[job] for job in jobs]
-    return {key: float(np.mean([run[key] for run in runs])) for key in SCORES}
+    return {key: float(np.mean([run[key] for run in runs])) for key in SCORE_COLUMNS}
 
 
 def _ranking_job(solver: str) -> Job:
@@ -41,7 +55,7 @@ def _solvers(plan: Plan) -> list[str]:
 
 
 def _names() -> list[str]:
-    return [*BASELINES, *REAL]
+    return [*baselines(), *REAL_SPECIFICATIONS]
 
 
 def _jobs(plan: Plan) -> list[Job]:
@@ -58,7 +72,9 @@ def _section(plan: Plan, results: Results) -> Section:
     }
     theirs = published()
     rows = theirs["real_results"]["rows"]
-    largest = max(abs(fitted[name]["loglik"] - rows[name]["loglik"]) for name in REAL)
+    largest = max(
+        abs(fitted[name]["loglik"] - rows[name]["loglik"]) for name in REAL_SPECIFICATIONS
+    )
     pairs = _coefficients(fitted["R6"])
     off = max(abs(a - b) for _, a, b, *_ in pairs)
     off_error = max(abs(row[4] - row[3]) for row in pairs)
@@ -72,7 +88,7 @@ def _section(plan: Plan, results: Results) -> Section:
         "scores": scores,
         "baselines": {
             name: fitted[name]["loglik"] - theirs["literature_baselines"][name]["loglik"]
-            for name in BASELINES
+            for name in baselines()
         },
     }
     text = [
@@ -83,72 +99,55 @@ def _section(plan: Plan, results: Results) -> Section:
         "published are of one split by another generator, so they agree in size, not in digits.",
         *(
             f"{name}: log-likelihood {fitted[name]['loglik']:,.1f} here, "
-            f"{theirs['literature_baselines'][name]['loglik']:,} published. {about.told}"
-            for name, about in BASELINES.items()
+            f"{theirs['literature_baselines'][name]['loglik']:,} published. {about['source']}"
+            for name, about in baselines().items()
         ),
     ]
     tables = [
         _ranking(plan, results),
         _statistics(fitted),
-        _splits(scores),
+        _beside_published("real_splits", "Splits 70/30 by person", scores, SCORE_COLUMNS),
         _coefficient_table(pairs),
     ]
     return Section("real", "The real choices", text, tables, [], numbers)
 
 
 def _ranking(plan: Plan, results: Results) -> Table:
-    theirs = published_lambda("real")
-    solvers = _solvers(plan)
-    ours: dict[str, dict[str, float]] = {}
-    for solver in solvers:
-        result = results[_ranking_job(solver)]
-        ours[solver] = dict(zip(result["terms"], result["lam"], strict=True))
-    leading = ours[solvers[0]]
-    shown = [t for t in leading if t in theirs or max(ours[s][t] for s in solvers) > FOUND]
-    places = ["TRAIN", "SM", "CAR"]
-    shown.sort(key=lambda t: (places.index(t.partition(":")[0]), -theirs.get(t, 0), -leading[t]))
-    rows: list[list[Cell]] = [[t, theirs.get(t), *(ours[s][t] for s in solvers)] for t in shown]
-    head = ["term", "published λ", *(SOLVERS[s] for s in solvers)]
+    ours = {SOLVERS[s]: lambdas(results[_ranking_job(s)]) for s in _solvers(plan)}
     caption = "λ on the real choices, medium space"
-    return Table("real_lambda", caption, head, ["", *[".3f"] * (1 + len(solvers))], rows)
+    return lambda_table("real_lambda", caption, ours, published_lambda("real"))
 
 
 def _theirs(name: str) -> Json:
     made: Json = published()["literature_baselines"].get(name)
     if made is None:
         row = published()["real_results"]["rows"][name]
-        made = row | {key: row[f"published_{key}"] for key in SCORES}
+        made = row | {key: row[f"published_{key}"] for key in SCORE_COLUMNS}
     return made
 
 
-def _statistics(fitted: dict[str, Json]) -> Table:
-    keys = {"loglik": ",.3f", "aic": ",.1f", "bic": ",.1f", "rho2": ".3f", "rho2_bar": ".3f"}
-    names = ["log-likelihood", "AIC", "BIC", "ρ²", "ρ̄²"]
-    head, formats = ["", "coefficients"], ["", "d"]
-    for name, how in zip(names, keys.values(), strict=True):
-        head += [name, f"published {name}"]
-        formats += [how, how]
-    rows: list[list[Cell]] = []
-    for name, f in fitted.items():
-        pairs = [value for key in keys for value in (f[key], _theirs(name)[key])]
-        rows.append([name, f["k"], *pairs])
-    return Table("real_fits", "Statistics on all real choices", head, formats, rows)
-
-
-def _splits(scores: dict[str, Json]) -> Table:
+def _beside_published(
+    name: str, caption: str, ours: dict[str, Json], columns: dict[str, tuple[str, str]]
+) -> Table:
+    """Every statistic beside the published one: key -> (head, format)."""
     head, formats = [""], [""]
-    for name, how in zip(
-        ("train log-lik.", "test log-lik.", "train accuracy", "test accuracy"),
-        (",.1f", ",.1f", ".3f", ".3f"),
-        strict=True,
-    ):
-        head += [name, f"published {name}"]
+    for label, how in columns.values():
+        head += [label, f"published {label}"]
         formats += [how, how]
     rows: list[list[Cell]] = [
-        [name, *(v for key in SCORES for v in (s[key], _theirs(name)[key]))]
-        for name, s in scores.items()
+        [model, *(value for key in columns for value in (found[key], _theirs(model)[key]))]
+        for model, found in ours.items()
     ]
-    return Table("real_splits", "Splits 70/30 by person", head, formats, rows)
+    return Table(name, caption, head, formats, rows)
+
+
+def _statistics(fitted: dict[str, Json]) -> Table:
+    table = _beside_published(
+        "real_fits", "Statistics on all real choices", fitted, STATISTIC_COLUMNS
+    )
+    rows = [[row[0], f["k"], *row[1:]] for row, f in zip(table.rows, fitted.values(), strict=True)]
+    head, formats = ["", "coefficients", *table.head[1:]], ["", "d", *table.formats[1:]]
+    return replace(table, head=head, formats=formats, rows=rows)
 
 
 def _coefficients(fitted: Json) -> list[tuple[str, float, float, float, float, float]]:

@@ -6,14 +6,21 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
 
+from ardchoice.ard import PAPER_LAMBDA_CUTOFF
 from ardchoice.report import Cell, Mark, Table
 from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
-from ardchoice.reproduce.published import FOUND, LARGE, MEDIUM, STRONG, published_lambda, true_terms
+from ardchoice.reproduce.published import (
+    LARGE_SPECIFICATIONS,
+    MEDIUM_SPECIFICATIONS,
+    STRONG_LAMBDA,
+    published_lambda,
+    true_terms,
+)
 
 SOLVERS = {"paper": "Dsvi.paper()", "newton": "Newton()", "full": 'Newton("full")'}
-NAMES = {"medium": MEDIUM, "large": LARGE}
+NAMES = {"medium": MEDIUM_SPECIFICATIONS, "large": LARGE_SPECIFICATIONS}
 EFFORT = {
     ("medium", "paper"): 35.0,
     ("large", "paper"): 90.0,
@@ -22,11 +29,12 @@ EFFORT = {
     ("large", "newton"): 2.0,
     ("large", "full"): 2.0,
 }
-MEAN = None
+PLACES = ("TRAIN", "SM", "CAR")
+MEAN_DRAW = None
 """In place of the seed of a draw: the mean of all draws."""
-MORE_ROWS = 3.0
-"""Times as many as a draw has."""
-CLOSE = 0.3
+MEAN_DRAW_EFFORT = 3.0
+"""Times as many rows as a draw has."""
+LAMBDA_TOLERANCE = 0.3
 """Share by which a λ may differ, the drawn choices being others."""
 
 
@@ -34,7 +42,7 @@ def relevance_job(space: str, specification: str, seed: int | None, solver: str)
     """λ of one solver on one draw, or on the mean of all."""
     settings = {"space": space, "specification": specification, "seed": seed, "solver": solver}
     evaluate = (space, specification, seed) == ("medium", "S2", 0) and solver != "full"
-    effort = EFFORT[space, solver] * (MORE_ROWS if seed is MEAN else 1.0)
+    effort = EFFORT[space, solver] * (MEAN_DRAW_EFFORT if seed is MEAN_DRAW else 1.0)
     return Job("relevance", settings | {"evaluate": evaluate}, effort)
 
 
@@ -45,12 +53,12 @@ class Agreement:
     Attributes
     ----------
     strong, close
-        Terms with a published λ above `STRONG`; those of which ours is within 30 %.
+        Terms with a published λ above `STRONG_LAMBDA`; those of which ours is within 30 %.
     found, on_top
         Terms that the paper found; those of which are among as many of ours, from the top. A true
         term that the paper missed takes nobody's place.
     true, recovered
-        True terms; those with λ above `FOUND` here.
+        True terms; those with λ above `PAPER_LAMBDA_CUTOFF` here.
     lost, instead
         Terms that the paper found and that are not on top here; which stand there.
     """
@@ -65,6 +73,7 @@ class Agreement:
     instead: tuple[str, ...] = ()
 
 
+COUNTS = ("strong", "close", "found", "on_top", "true", "recovered")
 Compared = dict[str, dict[str, list[Agreement]]]
 """Draw after draw, by solver and specification."""
 
@@ -72,19 +81,19 @@ Compared = dict[str, dict[str, list[Agreement]]]
 def compare(space: str, specification: str, result: Json) -> Agreement:
     """One draw beside the published run."""
     theirs = published_lambda(space, specification)
-    ours = dict(zip(result["terms"], result["lam"], strict=True))
-    strong = [t for t, lam in theirs.items() if lam > STRONG]
-    found = {t for t, lam in theirs.items() if lam > FOUND}
+    ours = lambdas(result)
+    strong = [t for t, lam in theirs.items() if lam > STRONG_LAMBDA]
+    found = {t for t, lam in theirs.items() if lam > PAPER_LAMBDA_CUTOFF}
     true = true_terms(specification)
     ranked = sorted((t for t in ours if t in found or t not in true), key=lambda t: -ours[t])
     top = ranked[: len(found)]
     return Agreement(
         strong=len(strong),
-        close=sum(abs(ours[t] / theirs[t] - 1) <= CLOSE for t in strong),
+        close=sum(abs(ours[t] / theirs[t] - 1) <= LAMBDA_TOLERANCE for t in strong),
         found=len(found),
         on_top=len(found.intersection(top)),
         true=len(true),
-        recovered=sum(ours[t] > FOUND for t in true),
+        recovered=sum(ours[t] > PAPER_LAMBDA_CUTOFF for t in true),
         lost=tuple(t for t in theirs if t in found and t not in top),
         instead=tuple(t for t in top if t not in found),
     )
@@ -113,7 +122,7 @@ def _jobs(space: str, plan: Plan) -> list[Job]:
 
 
 def _mean_of(plan: Plan, space: str, solver: str) -> list[None]:
-    return [MEAN] if solver in _on_the_mean(plan, space) else []
+    return [MEAN_DRAW] if solver in _on_the_mean(plan, space) else []
 
 
 def _section(space: str, plan: Plan, results: Results) -> Section:
@@ -130,7 +139,7 @@ def _section(space: str, plan: Plan, results: Results) -> Section:
         }
 
     drawn = compared(_solvers(plan, space), lambda solver: _seeds(plan, space, solver))
-    mean = compared(_on_the_mean(plan, space), lambda _: [MEAN])
+    mean = compared(_on_the_mean(plan, space), lambda _: [MEAN_DRAW])
     numbers = {solver: _total(_all(by_name)) for solver, by_name in drawn.items()}
     numbers |= {f"{solver}_mean": _total(_all(by_name)) for solver, by_name in mean.items()}
     tables = [_summary(space, drawn, mean), _exchanged(space, drawn, mean)]
@@ -143,21 +152,13 @@ def _all(by_name: Mapping[str, Sequence[Agreement]]) -> list[Agreement]:
 
 
 def _total(draws: Sequence[Agreement]) -> Json:
-    strong, close = sum(a.strong for a in draws), sum(a.close for a in draws)
-    found, on_top = sum(a.found for a in draws), sum(a.on_top for a in draws)
-    true, recovered = sum(a.true for a in draws), sum(a.recovered for a in draws)
-    return {
+    n = {count: sum(getattr(a, count) for a in draws) for count in COUNTS}
+    return n | {
         "draws": len(draws),
-        "strong": strong,
-        "close": close,
-        "close_share": close / strong,
-        "found": found,
-        "on_top": on_top,
-        "on_top_share": on_top / found,
+        "close_share": n["close"] / n["strong"],
+        "on_top_share": n["on_top"] / n["found"],
         "complete_draws": sum(a.on_top == a.found for a in draws),
-        "true": true,
-        "recovered": recovered,
-        "recovered_share": recovered / true,
+        "recovered_share": n["recovered"] / n["true"],
     }
 
 
@@ -171,24 +172,25 @@ def _text(numbers: dict[str, Json]) -> list[str]:
         solver, _, mean = key.partition("_")
         where = f"on the mean of all draws of {n['draws']} specifications" if mean else ""
         text.append(
-            f"{SOLVERS[solver]}, {where or str(n['draws']) + ' draws'}: λ within {CLOSE:.0%} of "
-            f"the published for {n['close']} of {n['strong']} strong terms "
-            f"({n['close_share']:.0%}; published λ above {STRONG}); {n['on_top']} of the "
-            f"{n['found']} terms that the paper found on top of the ranking "
+            f"{SOLVERS[solver]}, {where or str(n['draws']) + ' draws'}: λ within "
+            f"{LAMBDA_TOLERANCE:.0%} of the published for {n['close']} of {n['strong']} strong "
+            f"terms ({n['close_share']:.0%}; published λ above {STRONG_LAMBDA}); {n['on_top']} of "
+            f"the {n['found']} terms that the paper found on top of the ranking "
             f"({n['on_top_share']:.0%}), all of them in {n['complete_draws']} of {n['draws']}; λ "
-            f"above {FOUND} for {n['recovered']} of {n['true']} true terms "
+            f"above {PAPER_LAMBDA_CUTOFF} for {n['recovered']} of {n['true']} true terms "
             f"({n['recovered_share']:.0%})."
         )
     text.append(
-        "Near-twins (two forms of an attribute, a term and its interaction with the season ticket, "
-        "GA, which few have) can take one another's place from draw to draw; a table below says "
-        'which did. Newton() maximises the bound of the paper, Newton("full") the evidence itself.'
+        "Highly correlated terms (two forms of an attribute, a term and its interaction with the "
+        "season ticket, GA, which few have) can replace one another from draw to draw; a table "
+        'below shows which did. Newton() maximises the bound of the paper, Newton("full") the '
+        "evidence itself."
     )
     if any("_mean" in key for key in numbers):
         text.append(
             "The authors had one draw, and which weak term wins there is partly chance. The mean "
             "of all draws, every situation with every alternative chosen and weighted by its true "
-            "probability, leaves chance out: what the paper found and is on top there is there for "
+            "probability, removes chance: what the paper found and is on top there is there for "
             "a reason, and so is what both miss."
         )
     return text
@@ -202,7 +204,7 @@ def _summary(space: str, drawn: Compared, mean: Compared) -> Table:
         for compared in (drawn, mean):
             for solver in compared:
                 n = _total(compared[solver][name])
-                counts = [n[c] for c in ("strong", "close", "found", "on_top", "true", "recovered")]
+                counts = [n[count] for count in COUNTS]
                 draws = str(n["draws"]) if compared is drawn else "mean"
                 rows.append([name, SOLVERS[solver], draws, *counts])
     caption = f"Agreement with the published λ, {space} space, summed over draws"
@@ -233,31 +235,62 @@ def _exchanged(space: str, drawn: Compared, mean: Compared) -> Table:
 
 def _lambda_table(space: str, name: str, plan: Plan, results: Results) -> Table:
     """Published and found terms of the first draw, and of the mean of all."""
-    theirs, true = published_lambda(space, name), true_terms(name)
-    ours: dict[str, dict[str, float]] = {}
     runs: list[tuple[str, int | None, str]] = [(s, 0, SOLVERS[s]) for s in _solvers(plan, space)]
-    runs += [(s, MEAN, f"{SOLVERS[s]}, mean draw") for s in _on_the_mean(plan, space)]
-    for solver, seed, label in runs:
-        result = results[relevance_job(space, name, seed, solver)]
-        ours[label] = dict(zip(result["terms"], result["lam"], strict=True))
+    runs += [(s, MEAN_DRAW, f"{SOLVERS[s]}, mean draw") for s in _on_the_mean(plan, space)]
+    ours = {
+        label: lambdas(results[relevance_job(space, name, seed, solver)])
+        for solver, seed, label in runs
+    }
+    caption = f"{name}, {space} space: λ of the first draw (bold: true; underlined: missed)"
+    theirs = published_lambda(space, name)
+    return lambda_table(f"{space}_{name}", caption, ours, theirs, true_terms(name))
+
+
+def lambdas(result: Json) -> dict[str, float]:
+    """λ of a relevance job by term."""
+    return dict(zip(result["terms"], result["lam"], strict=True))
+
+
+def lambda_table(
+    name: str,
+    caption: str,
+    ours: Mapping[str, Mapping[str, float]],
+    theirs: Mapping[str, float],
+    true: frozenset[str] | None = None,
+) -> Table:
+    """Published λ beside ours: terms that either found, by alternative.
+
+    Parameters
+    ----------
+    name, caption
+        Of the table.
+    ours
+        Head of a column -> λ by term; terms are sorted by the first.
+    theirs
+        Published λ by term.
+    true
+        Terms that are marked; None where the truth is unknown: published λ sort first then.
+    """
     leading = next(iter(ours.values()))
     shown = [
-        t for t in leading if t in theirs or t in true or max(o[t] for o in ours.values()) > FOUND
+        t
+        for t in leading
+        if t in theirs
+        or t in (true or ())
+        or max(lam[t] for lam in ours.values()) > PAPER_LAMBDA_CUTOFF
     ]
-    places = ["TRAIN", "SM", "CAR"]
-    shown.sort(key=lambda t: (places.index(t.partition(":")[0]), -leading[t]))
-    rows: list[list[Cell]] = []
+    first = theirs if true is None else {}
+    shown.sort(key=lambda t: (PLACES.index(t.partition(":")[0]), -first.get(t, 0), -leading[t]))
+    rows: list[list[Cell]] = [[t, theirs.get(t), *(lam[t] for lam in ours.values())] for t in shown]
     marks: dict[str, Mark] = {}
-    for r, term in enumerate(shown):
-        rows.append([term, theirs.get(term), *(o[term] for o in ours.values())])
-        if term in true:
+    for r, row in enumerate(rows):
+        if row[0] in (true or ()):
             marks[f"{r},0"] = "true"
-            lambdas = [theirs.get(term, 0.0), *(o[term] for o in ours.values())]
-            marks |= {f"{r},{c}": "missed" for c, v in enumerate(lambdas, 1) if v <= FOUND}
-    head = ["term", "published λ", *ours]
-    caption = f"{name}, {space} space: λ of the first draw (bold: true; underlined: missed)"
+            values = [float(value or 0.0) for value in row[1:]]
+            missed = [c for c, value in enumerate(values, 1) if value <= PAPER_LAMBDA_CUTOFF]
+            marks |= {f"{r},{c}": "missed" for c in missed}
     formats = ["", *[".3f"] * (1 + len(ours))]
-    return Table(f"{space}_{name}", caption, head, formats, rows, marks)
+    return Table(name, caption, ["term", "published λ", *ours], formats, rows, marks)
 
 
 MEDIUM_SPACE = Item("medium", partial(_jobs, "medium"), partial(_section, "medium"))

@@ -12,8 +12,8 @@ from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Json, Plan, Results
 from ardchoice.reproduce.published import published
 
-PART = {"large": 2000, "extreme": 400}
-"""Steps from which the time of the whole schedule is told where it is not run in full."""
+PARTIAL_STEPS = {"large": 2000, "extreme": 400}
+"""Steps from which the time of the whole schedule is extrapolated where it is not run in full."""
 
 
 def _timed(space: str, method: str, effort: float, noise_to: int | None = None) -> Job:
@@ -30,11 +30,11 @@ def _part(plan: Plan, space: str) -> Job:
     settings: Json = {"space": space, "specification": "S2", "seed": 0, "solver": "paper"}
     if space == "extreme":
         settings["noise_to"] = plan.noise_to
-    return Job("relevance", settings | {"steps": PART[space]}, 20.0)
+    return Job("relevance", settings | {"steps": PARTIAL_STEPS[space]}, 20.0)
 
 
 def _cells(plan: Plan) -> dict[str, dict[str, Job | None]]:
-    """Space -> way -> the job that tells how long it takes."""
+    """Space -> way -> the job whose time is shown."""
     return {
         "medium": {
             "Dsvi.paper()": _part(plan, "medium"),
@@ -76,14 +76,14 @@ def _section(plan: Plan, results: Results) -> Section:
             notes = [f"{plan.noise_to} columns per alternative"] if smaller else []
             if steps is not None:
                 seconds = _whole(results[job]["trace"])
-                notes.append(f"told from {steps:,} of {DsviPaper.steps:,} steps")
+                notes.append(f"extrapolated from {steps:,} of {DsviPaper.steps:,} steps")
             numbers[space][way] = seconds
             ratio = None if smaller else theirs / seconds
             rows.append([space, way, theirs, seconds, ratio, ", ".join(notes)])
     text = [
         "On S2. The authors report about 10 minutes, close to 1 hour and about 5 hours for their "
         "program on a 2.3 GHz dual-core laptop; the machines differ, so their column is for "
-        "orientation. Ours ran side by side with other fits and so under different loads: compare "
+        "orientation. Ours ran in parallel with other fits and so under different loads: compare "
         "orders of magnitude.",
     ]
     head = ["space", "solver", "published, s", "here, s", "ratio", "note"]

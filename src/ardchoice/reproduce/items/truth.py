@@ -9,7 +9,7 @@ from ardchoice.report import Cell, Table
 from ardchoice.reproduce.document import Section
 from ardchoice.reproduce.jobs import Job
 from ardchoice.reproduce.plan import Item, Plan, Results
-from ardchoice.reproduce.published import LARGE, MEDIUM, published
+from ardchoice.reproduce.published import LARGE_SPECIFICATIONS, MEDIUM_SPECIFICATIONS, published
 from ardchoice.space import SearchSpace, Term, parse_specification, swissmetro_space
 
 ALTERNATIVES = ("TRAIN", "SM", "CAR")
@@ -40,8 +40,12 @@ def _section(plan: Plan, results: Results) -> Section:
 
 def _tables(spaces: dict[str, SearchSpace]) -> list[Table]:
     rows: list[list[Cell]] = []
-    for name in dict.fromkeys((*MEDIUM, *LARGE)):
-        where = [s for s, names in (("medium", MEDIUM), ("large", LARGE)) if name in names]
+    for name in dict.fromkeys((*MEDIUM_SPECIFICATIONS, *LARGE_SPECIFICATIONS)):
+        where = [
+            s
+            for s, names in (("medium", MEDIUM_SPECIFICATIONS), ("large", LARGE_SPECIFICATIONS))
+            if name in names
+        ]
         where += ["extreme"] if name == "S2" else []
         terms = parse_specification(swissmetro_specification(name)).terms
         rows.append([name, ", ".join(where), *(_side(terms, a) for a in ALTERNATIVES)])
