@@ -35,6 +35,8 @@ ROUGH = 1e-3
 FAR = 2.0
 """Longest step of a log λ."""
 HALVINGS = 20
+EVIDENCE_ROUNDING = 1e-14
+"""Share of the log evidence that rounding may take away."""
 SMALLEST = 1e-10
 """A prior variance below this is zero: what it lets through is far below any standard error."""
 LARGEST = 1e5
@@ -146,13 +148,15 @@ def climb(
         for step in _steps(groups, lam, post, on):
             new[on] = _within(lam[on] * np.exp(np.clip(step, -FAR, FAR)))
             there = posterior(quadratic, groups, new, kind)
-            if there.log_evidence >= post.log_evidence:
+            # Steps that shrink are right even where rounding hides what they gain.
+            length = _largest_change(lam, new)
+            hidden = EVIDENCE_ROUNDING * abs(post.log_evidence) if length < 0.5 * change else 0.0
+            if there.log_evidence >= post.log_evidence - hidden:
                 break
         else:
-            # Nothing leads higher than rounding lets us see.
+            # Nothing leads higher than rounding shows.
             return EvidenceFit(lam, post, done, True)
-        change = _largest_change(lam, new)
-        lam, post = new, there
+        lam, post, change = new, there, length
         if change < tolerance:
             break
     return EvidenceFit(lam, post, done, change < tolerance)
