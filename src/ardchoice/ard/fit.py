@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import time
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from importlib.metadata import version
@@ -16,17 +17,18 @@ from ardchoice._types import Floats
 from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
-from ardchoice.ard.newton import NEAR, Newton, run_newton
+from ardchoice.ard.newton import Newton, run_newton
 from ardchoice.ard.online_state import OnlineState
 from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
 from ardchoice.ard.result import ArdFit
+from ardchoice.ard.settle import NEAR_SD
 from ardchoice.ard.standardization import moments_of, standardization_of
 from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
 from ardchoice.ard.trace import Progress, ProgressTrace, Step
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Design, Rows
-from ardchoice.errors import ArdchoiceError
+from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term, matches
@@ -35,6 +37,8 @@ Solver = Newton | Dsvi | DsviPaper
 
 PAPER_LAMBDA_CUTOFF = 0.002
 """λ above which the paper keeps a term."""
+MOVING_NAMED = 5
+"""Terms that are named where relevance did not converge."""
 MODE_PASSES = 50
 ROUNDING = 1e-12
 """Share of a log-likelihood that rounding may cost."""
@@ -111,6 +115,11 @@ def fit_ard(
     Returns
     -------
     ArdFit
+
+    Warns
+    -----
+    ConvergenceWarning
+        `Newton()` stopped before λ and the means stood still; the terms that move are named.
     """
     must_be_choice_data(data)
     must_be_family(family)
@@ -155,6 +164,11 @@ def fit_ard(
     # 3 · Say it term by term.
     lam = np.append(outcome.lam, np.inf)[term_group]
     post = outcome.post
+    moving = tuple(t for t, g in zip(space.terms, term_group, strict=True) if g in outcome.moving)
+    reason = outcome.reason
+    if isinstance(solver, Newton) and not outcome.converged:
+        reason += _still_moving(moving)
+        warnings.warn(f"Relevance did not converge: {reason}.", ConvergenceWarning, stacklevel=2)
     return ArdFit(
         space=space,
         family=family,
@@ -172,10 +186,8 @@ def fit_ard(
         log_evidence=post.log_evidence,
         trace=tuple(outcome.trace),
         converged=outcome.converged,
-        reason=outcome.reason,
-        moving=tuple(
-            t for t, g in zip(space.terms, term_group, strict=True) if g in outcome.moving
-        ),
+        reason=reason,
+        moving=moving,
         passes=outcome.passes,
         seconds=time.perf_counter() - started,
         version=version("ardchoice"),
@@ -184,6 +196,15 @@ def fit_ard(
         revisited=outcome.revisited,
         earlier=memory,
     )
+
+
+def _still_moving(terms: Sequence[Term]) -> str:
+    """Which terms move, and what to do."""
+    if not terms:
+        return ""
+    more = f" and {len(terms) - MOVING_NAMED} more" if len(terms) > MOVING_NAMED else ""
+    named = ", ".join(str(t) for t in terms[:MOVING_NAMED])
+    return f"; still moving: {named}{more}. Remove highly correlated terms, or raise max_passes"
 
 
 # -- Columns and groups --------------------------------------------------------------------------
@@ -326,7 +347,7 @@ def _by_newton(
         run.trace,
         run.converged,
         run.reason,
-        frozenset(),
+        run.moving,
         run.passes,
         run.revisited,
     )
@@ -351,7 +372,7 @@ def _by_mode(
         quadratic = expand(likelihood.sums(mean), mean)
         if before is not None:
             # Not while the mean moves far; and what stood before was seen less well.
-            if moved <= NEAR and not before.is_near(mean, sd):
+            if moved <= NEAR_SD and not before.is_near(mean, sd):
                 before, revisited, height = before.revisit(mean), revisited + before.n, -np.inf
             quadratic = quadratic + before.quadratic
         here = quadratic.value(mean) - 0.5 * float(precision @ mean**2)

@@ -1,0 +1,80 @@
+"""`fit_ard` converges where plain iteration alternates, and warns where it is cut short."""
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ardchoice as ac
+from ardchoice.ard.quadratic import posterior
+
+MOST_PASSES = 20
+
+
+def first_rows() -> ac.ChoiceData:
+    """The first 3,000 rows of Swissmetro: plain iteration alternates between two points."""
+    table = ac.datasets.swissmetro()
+    return ac.read_wide(
+        table[table["CHOICE"] != 0].head(3000),
+        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
+        choice="CHOICE",
+        attributes={"TT": "{alt}_TT", "CO": "{alt}_CO"},
+        covariates=["GA", "MALE"],
+        availability="{alt}_AV",
+        person="ID",
+    )
+
+
+def collinear_trips(seed: int, situations: int = 400) -> ac.ChoiceData:
+    """Ragged situations with tottime = ivtt + ovtt: plain iteration takes 100 passes and more."""
+    rng = np.random.default_rng(seed)
+    constants = np.array([0.0, -0.5, -1.0, -1.5])
+    rows = []
+    for case in range(situations):
+        income = rng.lognormal(0, 1)
+        there = [a for a in range(4) if a == 0 or rng.random() < 0.8]
+        there = there if len(there) > 1 else [0, 1]
+        inside = rng.gamma(2, 10, len(there))
+        outside = rng.gamma(1, 8, len(there))
+        cost = rng.gamma(1, 1.5, len(there))
+        utility = -0.03 * inside - 0.06 * outside - 0.4 * cost / income + constants[there]
+        best = int((utility + rng.gumbel(size=len(there))).argmax())
+        for k, alternative in enumerate(there):
+            times = inside[k], outside[k], inside[k] + outside[k]
+            rows.append((case, alternative, int(k == best), *times, cost[k], income))
+    names = ["case", "alt", "chosen", "ivtt", "ovtt", "tottime", "totcost", "income"]
+    return ac.read_long(
+        pd.DataFrame(rows, columns=names),
+        situation="case",
+        alternative="alt",
+        chosen="chosen",
+        attributes=["ivtt", "ovtt", "tottime", "totcost"],
+        covariates=["income"],
+    )
+
+
+def test_steps_that_alternate_on_swissmetro_are_shortened() -> None:
+    data = first_rows()
+    space = ac.SearchSpace(data, ["linear", "log1p"], by=["GA", "MALE"], base="CAR")
+    fit = ac.fit_ard(data, space)
+    assert fit.converged
+    assert fit.passes <= MOST_PASSES
+    # It alternated between -2064.033 and -2064.020.
+    bound = posterior(fit.quadratic, fit.term_groups, fit.lam, "diagonal").log_evidence
+    assert bound == pytest.approx(-2064.027, abs=1e-3)
+
+
+def test_collinear_attributes_of_ragged_situations_converge() -> None:
+    data = collinear_trips(51)
+    fit = ac.fit_ard(data, ac.SearchSpace(data, ["linear", "log1p"], by=["income"]))
+    assert fit.converged
+    assert fit.passes <= MOST_PASSES
+
+
+def test_a_run_cut_short_warns_and_names_the_terms_that_move() -> None:
+    data = collinear_trips(51)
+    space = ac.SearchSpace(data, ["linear", "log1p"], by=["income"])
+    with pytest.warns(ac.ConvergenceWarning, match="still moving: .*max_passes"):
+        fit = ac.fit_ard(data, space, solver=ac.Newton(max_passes=4))
+    assert not fit.converged
+    assert fit.moving
+    assert str(fit.moving[0]) in fit.reason
