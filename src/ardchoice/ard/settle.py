@@ -29,6 +29,9 @@ SETTLED_SD = 1e-4
 NEAR_SD = 0.3
 """Move between passes, in standard deviations, below which previous rows are processed again:
 while the mean still moves by more, that would be too early."""
+HOPELESS_SD = 0.01
+"""Move between passes, in standard deviations, below which the objective is known well enough to
+give up an active set that ends below another."""
 MAX_HALVINGS = 30
 """Halvings of a step that leads to overflow or far down: enough to leave any overflow."""
 LOGLIK_LOSS = 1e-3
@@ -200,7 +203,7 @@ def settle(
             mean[columns] = target
             value = update.value(here, inside, new)
             log.note(value, lam)
-            if moved <= NEAR_SD and value < highest + START_GAIN:
+            if moved <= HOPELESS_SD and value < highest + START_GAIN:
                 return Settled(lam, mean, False, hopeless=True)
             if rough and moved <= NEAR_SD:
                 return Settled(lam, mean, False, moving)
