@@ -6,16 +6,6 @@ from settings_support import STUDY, write_study
 import ardchoice as ac
 from ardchoice.errors import SettingsError
 from ardchoice.settings import StudySettings, parse_settings, read_settings
-from ardchoice.settings.schema import (
-    BicSettings,
-    DsviPaperSettings,
-    DsviSettings,
-    EvidenceSettings,
-    FalseDiscoverySettings,
-    HeldOutSettings,
-    LambdaAboveSettings,
-    NewtonSettings,
-)
 
 
 def told(text, **changes):
@@ -217,19 +207,22 @@ def test_defaults_are_those_of_the_python_objects():
     assert settings.make_structure() == ac.Structure()
     assert settings.make_solver() == ac.Newton()
     assert settings.make_rule() == ac.Ebic()
-    solvers = {NewtonSettings: ac.Newton(), DsviSettings: ac.Dsvi()}
-    solvers[DsviPaperSettings] = ac.Dsvi.paper()
-    for kind, solver in solvers.items():
-        assert StudySettings(solver=kind()).make_solver() == solver
+    solvers = {"newton": ac.Newton(), "dsvi": ac.Dsvi(), "dsvi-paper": ac.Dsvi.paper()}
+    for method, solver in solvers.items():
+        assert parsed("solver", method=method).make_solver() == solver
     rules = {
-        BicSettings: ac.Bic(),
-        HeldOutSettings: ac.HeldOut(),
-        LambdaAboveSettings: ac.LambdaAbove(),
-        EvidenceSettings: ac.Evidence(),
-        FalseDiscoverySettings: ac.FalseDiscovery(),
+        "bic": ac.Bic(),
+        "held-out": ac.HeldOut(),
+        "lambda-above": ac.LambdaAbove(),
+        "evidence": ac.Evidence(),
+        "false-discovery": ac.FalseDiscovery(),
     }
-    for kind, rule in rules.items():
-        assert StudySettings(selection=kind()).make_rule() == rule
+    for name, rule in rules.items():
+        assert parsed("selection", rule=name).make_rule() == rule
+
+
+def parsed(section, **keys):
+    return StudySettings.model_validate({section: keys})
 
 
 def test_a_file_with_thousands_of_mistakes_is_told_the_first_of_them():

@@ -6,12 +6,11 @@ from ardchoice.settings.from_study import settings_if_any, settings_of
 from ardchoice.settings.guess.guess import guess_findings, guess_settings
 from ardchoice.settings.guess.roles import Finding
 from ardchoice.settings.reading import parse_settings, read_settings
-from ardchoice.settings.schema import PACKAGES, StudySettings
+from ardchoice.settings.schema import StudySettings
 from ardchoice.settings.values import transform_text
 from ardchoice.settings.writing import to_toml
 
 __all__ = [
-    "PACKAGES",
     "Finding",
     "StudySettings",
     "agree",

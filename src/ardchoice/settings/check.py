@@ -21,8 +21,8 @@ from ardchoice.record import RESERVED_MODEL_NAMES
 from ardchoice.selection import check_signs, compile_structure
 from ardchoice.settings.lines import key_lines, line_of
 from ardchoice.settings.reading import parse_partly, settings_text
-from ardchoice.settings.schema import HeldOutSettings, StudySettings
-from ardchoice.settings.to_python import table_mistakes
+from ardchoice.settings.schema import StudySettings
+from ardchoice.settings.tables import table_mistakes
 from ardchoice.space import SearchSpace, parse_specification
 from ardchoice.text import WIDTH
 
@@ -192,7 +192,7 @@ def _time_text(settings: StudySettings, data: ChoiceData, space: SearchSpace) ->
     output, selection = settings.output, settings.selection
     times = 1.0
     extra = []
-    if isinstance(selection, HeldOutSettings):
+    if selection.rule == "held-out":
         times += selection.folds * len(selection.weights)
         extra.append(f"the rule searches {selection.folds} folds {len(selection.weights)} times")
     if output.search_in_folds and output.folds:

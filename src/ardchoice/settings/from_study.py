@@ -4,25 +4,26 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 from pydantic import ValidationError
 
-from ardchoice.ard import Solver
-from ardchoice.data import Categorical, Cut, Numeric, Role, Source, label
+from ardchoice.data import Role, Source
 from ardchoice.errors import ArdchoiceError
-from ardchoice.record import Evaluation, StudyRecord
-from ardchoice.selection import HeldOut, Rule, Structure, listed
-from ardchoice.settings.schema import StudySettings
-from ardchoice.settings.to_python import RULES, SOLVERS
-from ardchoice.settings.values import transform_text
+from ardchoice.record import StudyRecord
+from ardchoice.selection import Rule
+from ardchoice.settings.schema import (
+    FIELD_KEYS,
+    KINDS,
+    RULES,
+    SOLVERS,
+    DataSettings,
+    StudySettings,
+)
+from ardchoice.settings.values import MAX_DEPTH, file_value
 from ardchoice.space import SearchSpace
-
-MOST_DEPTH = 10
-"""No interaction has more covariates."""
 
 
 def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudySettings:
@@ -31,19 +32,22 @@ def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudyS
     Parameters
     ----------
     record
-        A study, perhaps made in Python. Of data that were not read from a table nothing is told;
+        A study, perhaps made in Python. Of data that were not read from a table there is nothing;
         of a data frame everything but the table.
     folder
-        To which the table's path is made relative; absolute unless told.
+        To which the table's path is made relative. Default: absolute.
     """
+    structure, solver, done = record.structure, record.fit.solver, record.evaluation
     return StudySettings.model_validate(
         {
             "data": _data(record.data.source, folder),
             "space": _space(record.space),
-            "structure": _structure(record.structure),
-            "solver": _solver(record.fit.solver),
+            "structure": {"rules": False} if structure is None else _fields(structure),
+            "solver": {"method": _name_in(SOLVERS, solver), **_fields(solver)},
             "selection": _selection(record.rule, record.honest, record.seed),
-            "output": _output(record.evaluation),
+            "output": {"folds": int(done.folds), "search_in_folds": bool(done.searched)}
+            if done
+            else {},
         }
     )
 
@@ -56,6 +60,10 @@ def settings_if_any(record: StudyRecord) -> StudySettings | None:
         return None
 
 
+_SHARED = {f.name for f in fields(Source)} - {"choice"}
+"""Settings that a source has under the same name; its choice is chosen in a long table."""
+
+
 def _data(source: Source | None, folder: str | Path | None) -> dict[str, Any]:
     if source is None:
         return {}
@@ -63,19 +71,13 @@ def _data(source: Source | None, folder: str | Path | None) -> dict[str, Any]:
     if table is not None and folder is not None:
         table = Path(os.path.relpath(table, folder)).as_posix()
     wide = source.layout == "wide"
+    words = {name: getattr(source, name) for name in DataSettings.model_fields if name in _SHARED}
     return {
+        **words,
         "table": table,
-        "layout": source.layout,
         "alternatives": dict(source.alternatives),
-        "choice": source.choice if wide else None,
-        "situation": source.situation,
-        "alternative": source.alternative,
-        "chosen": None if wide else source.choice,
+        "choice" if wide else "chosen": source.choice,
         "availability": _pattern(source.availability, source.alternatives),
-        "person": source.person,
-        "weight": source.weight,
-        "drop_invalid": source.drop_invalid,
-        "missing_values": source.missing_values,
         "attributes": {
             name: {
                 **_role(source.roles.get(name)),
@@ -109,96 +111,26 @@ def _pattern(
 
 
 def _role(role: Role | None) -> dict[str, Any]:
-    if role is None:
-        return {}
-    if isinstance(role, Numeric):
-        return {"kind": "numeric"}
-    said = {
-        "reference": None if role.reference is None else label(role.reference),
-        "missing": role.missing,
-    }
-    if isinstance(role, Cut):
-        labels = None if role.labels is None else [label(v) for v in role.labels]
-        edges = [float(e) for e in role.edges] if role.quantiles is None else []
-        more = {"edges": edges, "quantiles": role.quantiles, "labels": labels}
-        return {"kind": "cut", **said, **more}
-    assert isinstance(role, Categorical)  # noqa: S101 - the last of the three
-    return {
-        "kind": "categorical",
-        **said,
-        "levels": None if role.levels is None else [label(v) for v in role.levels],
-        "merge": {str(new): [label(v) for v in olds] for new, olds in role.merge.items()},
-        "pool_below": float(role.pool_below),
-    }
+    return {} if role is None else {"kind": _name_in(KINDS, role), **_fields(role)}
 
 
 def _space(space: SearchSpace) -> dict[str, Any]:
-    told = space.told
-    forms: Any = told.transforms
-    if isinstance(forms, Mapping):
-        transforms: Any = {name: [transform_text(f) for f in some] for name, some in forms.items()}
-    else:
-        transforms = [transform_text(f) for f in forms]
-    return {
-        "transforms": transforms,
-        "by": list(told.by),
-        "base": told.base,
-        "attributes": None if told.attributes is None else list(told.attributes),
-        "depth": min(int(told.depth), MOST_DEPTH),
-        "constants": bool(told.constants),
-        "generic": told.generic,
-        "specific": bool(told.specific),
-        "interact_classes": bool(told.interact_classes),
-        "add": [str(t) for t in told.add],
-        "remove": list(told.remove),
-        "force": [str(t) for t in told.force],
-    }
-
-
-def _structure(structure: Structure | None) -> dict[str, Any]:
-    if structure is None:
-        return {"rules": False}
-    return {
-        "heredity": bool(structure.heredity),
-        "one_form": structure.one_form,
-        "linear_unless": float(structure.linear_unless),
-        "constants": bool(structure.constants),
-        "signs": dict(structure.signs),
-        "force": list(listed(structure.force)),
-        "forbid": list(listed(structure.forbid)),
-        "exclusive": [list(listed(group)) for group in structure.exclusive],
-        "together": [list(listed(group)) for group in structure.together],
-        "max_terms": _plain(structure.max_terms),
-        "max_coefficients": _plain(structure.max_coefficients),
-    }
-
-
-def _solver(solver: Solver) -> dict[str, Any]:
-    method = next(name for name, kind in SOLVERS.items() if isinstance(solver, kind))
-    return {"method": method, **_plain(asdict(solver))}
+    words = _fields(space.told)
+    return {**words, "depth": min(int(words["depth"]), MAX_DEPTH)}
 
 
 def _selection(rule: Rule, honest: bool, seed: int) -> dict[str, Any]:
-    words = _plain(asdict(rule))
-    if isinstance(rule, HeldOut):
-        own = words.pop("seed")
-        words["fold_seed"] = 0 if own == seed else own
-    name = next(name for name, kind in RULES.items() if isinstance(rule, kind))
-    return {"rule": name, "honest": bool(honest), "seed": int(seed), **words}
+    words = {"rule": _name_in(RULES, rule), "honest": bool(honest), "seed": int(seed)}
+    words |= _fields(rule)
+    # Folds are those of the study's seed by default.
+    return words | ({"fold_seed": 0} if words.get("fold_seed") == seed else {})
 
 
-def _output(evaluation: Evaluation | None) -> dict[str, Any]:
-    if evaluation is None:
-        return {}
-    return {"folds": int(evaluation.folds), "search_in_folds": bool(evaluation.searched)}
+def _name_in(classes: Mapping[str, type], value: object) -> str:
+    return next(name for name, cls in classes.items() if isinstance(value, cls))
 
 
-def _plain(value: Any) -> Any:
-    """Python's own numbers and containers."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, Mapping):
-        return {k: _plain(v) for k, v in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_plain(v) for v in value]
-    return value
+def _fields(value: Any) -> dict[str, Any]:
+    """The keys of a section that the fields of an object are."""
+    keys = FIELD_KEYS.get(type(value), {})
+    return {keys.get(f.name, f.name): file_value(getattr(value, f.name)) for f in fields(value)}

@@ -1,49 +1,64 @@
-"""`StudySettings`: one schema for study.toml, for Python objects and for saved studies."""
+"""`StudySettings`: one schema for study.toml, for Python objects and for saved studies.
+
+What is declared elsewhere is not declared again: the keys of [space], [structure], [solver] and
+[selection] and those of a role are the fields of the dataclasses that use them.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import MISSING, fields
+from functools import reduce
+from operator import or_
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
 
-from ardchoice.ard import Solver
-from ardchoice.data import ChoiceData, Role
-from ardchoice.selection import Rule, Structure
-from ardchoice.settings import to_python as make
+from ardchoice.ard import Dsvi, DsviPaper, Newton, Solver
+from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, Role
+from ardchoice.formats import FORMATS
+from ardchoice.selection import (
+    Bic,
+    Ebic,
+    Evidence,
+    FalseDiscovery,
+    HeldOut,
+    LambdaAbove,
+    Rule,
+    Structure,
+)
+from ardchoice.settings.tables import read_choices
 from ardchoice.settings.values import (
-    Above,
+    FIELD_BOUNDS,
+    FILE_TYPES,
     Alternatives,
     ColumnOrSeveral,
     Columns,
     Count,
-    Groups,
-    Label,
     Labels,
-    Merged,
-    Names,
-    Numbers,
-    OneForm,
-    Patterns,
-    Positive,
     SpecificationText,
-    Terms,
-    Transforms,
-    YesOrNames,
     as_tuple,
-    once,
+    file_value,
+    require_unique,
     shown,
-    wrong,
+    validation_error,
 )
-from ardchoice.space import SearchSpace
+from ardchoice.space import SearchSpace, SpaceOptions
 
-Package = Literal["biogeme", "pylogit", "xlogit", "apollo", "text", "latex"]
-PACKAGES: tuple[Package, ...] = ("biogeme", "pylogit", "xlogit", "apollo", "text", "latex")
-
-OF_CATEGORIES = ("levels", "merge", "pool_below")
-OF_CUTS = ("edges", "quantiles", "labels")
-OF_LEVELS = ("reference", "missing")
+KINDS: dict[str, type[Role]] = {"numeric": Numeric, "categorical": Categorical, "cut": Cut}
+SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "dsvi": Dsvi, "dsvi-paper": DsviPaper}
+RULES: dict[str, type[Rule]] = {
+    "ebic": Ebic,
+    "bic": Bic,
+    "held-out": HeldOut,
+    "lambda-above": LambdaAbove,
+    "evidence": Evidence,
+    "false-discovery": FalseDiscovery,
+}
+"""Name in a study file -> the class whose fields are its keys; the first is the default."""
+FIELD_KEYS: dict[type, dict[str, str]] = {HeldOut: {"seed": "fold_seed"}}
+"""Fields of a class that have another key, since the section has one of this name already."""
 
 
 class Section(BaseModel):
@@ -51,120 +66,130 @@ class Section(BaseModel):
 
     model_config = ConfigDict(frozen=True, extra="forbid", strict=True, allow_inf_nan=False)
 
+    def make(self, cls: type[Made]) -> Made:
+        """An object of the class whose fields are keys of this section."""
+        keys = FIELD_KEYS.get(cls, {})
+        names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        return cls(**{name: getattr(self, keys.get(name, name)) for name in names})
+
+
+Made = TypeVar("Made")
+
+
+def section(name: str, *classes: type, base: type[Section] = Section, **own: Any) -> type[Section]:
+    """A section with keys of its own and those that the fields of dataclasses are."""
+    keys: dict[str, Any] = dict(own)
+    for cls in classes:
+        hints = get_type_hints(cls, include_extras=True)
+        for field in fields(cls):
+            key = FIELD_KEYS.get(cls, {}).get(field.name, field.name)
+            hint = FILE_TYPES.get(hints[field.name], hints[field.name])
+            default = file_value(field.default)
+            if field.default_factory is not MISSING:
+                default = Field(default_factory=field.default_factory)
+            keys.setdefault(key, (FIELD_BOUNDS.get(field.name, hint), default))
+    return create_model(name, __base__=base, __doc__=classes[0].__doc__, **keys)
+
+
+def _variants(tag: str, classes: Mapping[str, type], **own: Any) -> Any:
+    """A section that has the keys of the class that its tag names."""
+    default = next(iter(classes))
+
+    def with_tag(value: Any) -> Any:
+        return {tag: default, **value} if isinstance(value, Mapping) else value
+
+    models = [
+        section(f"{cls.__name__}Settings", cls, **{**own, tag: (Literal[name], name)})
+        for name, cls in classes.items()
+    ]
+    any_of = reduce(or_, models)
+    return Annotated[any_of, Field(discriminator=tag), BeforeValidator(with_tag)]
+
 
 # -- What was observed ---------------------------------------------------------------------------
 
 
-class AttributeSettings(Section):
-    """How one attribute of the alternatives is read.
-
-    Attributes
-    ----------
-    column
-        A pattern such as ``"{alt}_TT"``, or alternative -> column; in a long table the column, the
-        attribute's own name unless told.
-    kind
-        ``"numeric"`` or ``"categorical"``; by what the column looks like unless told.
-    levels, reference, merge, pool_below, missing
-        Of a categorical one, as in `Categorical`.
-    """
+class RoleSettings(Section):
+    """How one attribute or covariate is read: a column, and the fields of its role."""
 
     column: Columns = None
-    kind: Literal["numeric", "categorical"] | None = None
-    levels: Labels | None = None
-    reference: Label | None = None
-    merge: dict[str, Merged] = Field(default_factory=dict)
-    pool_below: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    missing: str | None = None
+    kind: str | None = None
 
     @model_validator(mode="before")
     @classmethod
     def _infer_kind(cls, value: Any) -> Any:
-        return _with_kind(value, {"categorical": (*OF_CATEGORIES, *OF_LEVELS)})
-
-    def role(self) -> Role | None:
-        """The role for `read_wide` and `read_long`; None where the kind is to be guessed."""
-        return make.role(self)
-
-
-class CovariateSettings(Section):
-    """How one fact about the person is read.
-
-    Attributes
-    ----------
-    column
-        The covariate's own name unless told.
-    kind
-        ``"numeric"``, ``"categorical"`` or ``"cut"``; by what the column looks like unless told.
-    levels, reference, merge, pool_below, missing
-        As in `Categorical`.
-    edges, quantiles, labels
-        As in `Cut`.
-    """
-
-    column: str | None = None
-    kind: Literal["numeric", "categorical", "cut"] | None = None
-    levels: Labels | None = None
-    reference: Label | None = None
-    merge: dict[str, Merged] = Field(default_factory=dict)
-    pool_below: Annotated[float, Field(ge=0, lt=1)] = 0.0
-    missing: str | None = None
-    edges: Numbers = ()
-    quantiles: Annotated[int, Field(ge=2, le=100)] | None = None
-    labels: Labels | None = None
-
-    @model_validator(mode="before")
-    @classmethod
-    def _infer_kind(cls, value: Any) -> Any:
-        of_kind = {"cut": OF_CUTS, "categorical": OF_CATEGORIES}
-        return _with_kind(value, of_kind, OF_LEVELS)
+        """A text is a column; keys that belong to one kind say which it is."""
+        if isinstance(value, str):
+            return {"column": value}
+        if value is None:
+            return {}
+        if not isinstance(value, Mapping):
+            raise validation_error(
+                f"a column or a table such as {{kind = ...}} is wanted here, not {shown(value)}."
+            )
+        owners: dict[str, list[str]] = {}
+        for name, role in KINDS.items():
+            keys = {f.name for f in fields(role)}
+            for key in keys if keys <= set(cls.model_fields) else ():
+                owners.setdefault(key, []).append(name)
+        empty: tuple[Any, ...] = (None, (), [], {}, 0.0)
+        given = [k for k in sorted(set(value) & set(owners) - {"column"}) if value[k] not in empty]
+        kind = value.get("kind")
+        if kind is None and given:
+            is_cut = any(owners[k] == ["cut"] for k in given)
+            return {**value, "kind": "cut" if is_cut else "categorical"}
+        for key in sorted(given, key=lambda k: (len(owners[k]), owners[k] != ["cut"])):
+            if len(owners[key]) == 1 and kind != owners[key][0]:
+                raise validation_error(
+                    f"{key} belongs to kind = {owners[key][0]!r}, and this is {kind!r}."
+                )
+            if kind == "numeric":
+                raise validation_error(f"{key} belongs to a categorical or cut one.")
+        return value
 
     @model_validator(mode="after")
-    def _check_cut(self) -> CovariateSettings:
-        if self.kind != "cut":
+    def _check_cut(self) -> RoleSettings:
+        cut = self.role()
+        if not isinstance(cut, Cut):
             return self
-        if bool(self.edges) == (self.quantiles is not None):
-            raise wrong("a cut needs either edges, such as [30, 60], or quantiles, such as 4.")
-        if list(self.edges) != sorted(set(self.edges)):
-            raise wrong(f"edges ascend, such as [30, 60]; here they are {list(self.edges)}.")
-        if self.edges and self.labels is not None and len(self.labels) != len(self.edges) + 1:
-            raise wrong(
-                f"{len(self.edges)} edges make {len(self.edges) + 1} classes, but there are "
-                f"{len(self.labels)} labels."
+        edges, labels = list(cut.edges), cut.labels
+        if bool(edges) == (cut.quantiles is not None):
+            raise validation_error(
+                "a cut needs either edges, such as [30, 60], or quantiles, such as 4."
+            )
+        if edges != sorted(set(edges)):
+            raise validation_error(f"edges ascend, such as [30, 60]; here they are {edges}.")
+        if edges and labels is not None and len(labels) != len(edges) + 1:
+            raise validation_error(
+                f"{len(edges)} edges make {len(edges) + 1} classes, but there are "
+                f"{len(labels)} labels."
             )
         return self
 
     def role(self) -> Role | None:
         """The role for `read_wide` and `read_long`; None where the kind is to be guessed."""
-        return make.role(self)
+        return None if self.kind is None else self.make(KINDS[self.kind])
 
 
-def _with_kind(
-    value: Any, of_kind: Mapping[str, tuple[str, ...]], of_both: tuple[str, ...] = ()
-) -> Any:
-    """A text is a column; keys that belong to one kind say which it is."""
-    if isinstance(value, str):
-        return {"column": value}
-    if value is None:
-        return {}
-    if not isinstance(value, Mapping):
-        raise wrong(
-            f"a column or a table such as {{kind = ...}} is wanted here, not {shown(value)}."
-        )
-    keys = {k for k in value if value[k] not in (None, (), [], {}, 0.0)}
-    kind = value.get("kind")
-    if kind is None:
-        implied = [k for k, mine in of_kind.items() if keys & set(mine)]
-        if not implied and keys & set(of_both):
-            implied = ["categorical"]
-        return {**value, "kind": implied[0]} if implied else value
-    for other, mine in of_kind.items():
-        stray = sorted(keys & set(mine))
-        if stray and kind != other:
-            raise wrong(f"{stray[0]} belongs to kind = {other!r}, and this is {kind!r}.")
-    if kind == "numeric" and keys & set(of_both):
-        raise wrong(f"{sorted(keys & set(of_both))[0]} belongs to a categorical or cut one.")
-    return value
+if TYPE_CHECKING:
+    AttributeSettings = RoleSettings
+    CovariateSettings = RoleSettings
+else:
+    AttributeSettings = section(
+        "AttributeSettings",
+        Numeric,
+        Categorical,
+        base=RoleSettings,
+        kind=(Literal["numeric", "categorical"] | None, None),
+    )
+    CovariateSettings = section(
+        "CovariateSettings",
+        Categorical,
+        Cut,
+        base=RoleSettings,
+        column=(str | None, None),
+        kind=(Literal[tuple(KINDS)] | None, None),
+    )
 
 
 def _each(value: Any) -> Any:
@@ -173,11 +198,11 @@ def _each(value: Any) -> Any:
         value = [value]
     if isinstance(value, (list, tuple)):
         if not all(isinstance(v, str) for v in value):
-            raise wrong("a list of columns holds texts only.")
-        return {name: {} for name in once(tuple(value))}
+            raise validation_error("a list of columns holds texts only.")
+        return {name: {} for name in require_unique(tuple(value))}
     if not isinstance(value, Mapping):
-        raise wrong(f"a list of columns or a table is wanted here, not {shown(value)}.")
-    # A column of the same name need not be said.
+        raise validation_error(f"a list of columns or a table is wanted here, not {shown(value)}.")
+    # A column of the same name need not be named.
     return {name: _without_own_name(name, how) for name, how in value.items()}
 
 
@@ -197,7 +222,7 @@ class DataSettings(Section):
     layout
         One row per choice situation (wide), or one per situation and alternative (long).
     alternatives
-        Name -> code in the table; in a long table those that occur unless told.
+        Name -> code in the table; Default, in a long table: those that occur.
     choice
         Wide: the column with the code of what was chosen.
     situation, alternative, chosen
@@ -208,11 +233,11 @@ class DataSettings(Section):
     covariates
         Of the person or the situation.
     availability
-        Wide: a pattern, or alternative -> column; all always available unless told.
+        Wide: a pattern, or alternative -> column; Default: all always available.
     person, weight
         Columns.
     drop_invalid
-        Whether to leave out rows with errors.
+        Whether to drop rows with errors.
     missing_values
         Values that stand for missing ones in attributes and covariates.
     """
@@ -257,178 +282,37 @@ def columns_by_alternative(data: Mapping[str, Any]) -> dict[str, Any]:
     return {**data, "attributes": plain}
 
 
-# -- What could matter, and what must hold -------------------------------------------------------
+# -- What could matter, what must hold, how relevance is found, how many terms are enough ---------
 
 
-class SpaceSettings(Section):
-    """What could matter: the words of `SearchSpace`, under the same names."""
-
-    transforms: Transforms = ("linear",)
-    by: Names = ()
-    base: Label | None = None
-    attributes: Names | None = None
-    depth: Annotated[int, Field(ge=0, le=10)] = 1
-    constants: bool = True
-    generic: YesOrNames = False
-    specific: bool = True
-    interact_classes: bool = False
-    add: Terms = ()
-    remove: Patterns = ()
-    force: Terms = ()
-
-
-class StructureSettings(Section):
-    """What every specification must obey: the words of `Structure`; ``rules = false`` for none."""
+class StructureSwitch(Section):
+    """Whether there are rules; ``rules = false`` for none."""
 
     rules: bool = True
-    heredity: bool = True
-    one_form: OneForm = True
-    linear_unless: Annotated[float, Field(ge=0)] = 2.0
-    constants: bool = True
-    signs: dict[str, Literal["-", "+"]] = Field(default_factory=dict)
-    force: Patterns = ()
-    forbid: Patterns = ()
-    exclusive: Groups = ()
-    together: Groups = ()
-    max_terms: Count | None = None
-    max_coefficients: Count | None = None
 
     @model_validator(mode="after")
-    def _none_or_some(self) -> StructureSettings:
+    def _none_or_some(self) -> StructureSwitch:
         others = self.model_dump(exclude_defaults=True, exclude={"rules"})
-        if not self.rules and others:
-            raise wrong(
+        if others and not self.rules:
+            raise validation_error(
                 f"rules = false means no rules at all, and {', '.join(others)} would be one. "
                 "Remove the one or the other."
             )
         return self
 
 
-# -- How relevance is found, and how many terms are enough -----------------------------------------
-
-
-class NewtonSettings(Section):
-    """The deterministic solver; see `Newton`."""
-
-    method: Literal["newton"] = "newton"
-    posterior: Literal["full", "diagonal"] = "diagonal"
-    max_passes: Positive = 100
-    start: Above = 0.1
-    sample: Count | None = None
-
-
-class DsviSettings(Section):
-    """Stochastic variational inference; see `Dsvi`."""
-
-    method: Literal["dsvi"] = "dsvi"
-    max_epochs: Positive = 400
-    batches: Positive = 20
-    tolerance: Above = 0.05
-    quiet: Positive = 3
-    start: Above = 0.1
-    seed: Count = 0
-
-
-class DsviPaperSettings(Section):
-    """The published algorithm and schedule; see `Dsvi.paper`."""
-
-    method: Literal["dsvi-paper"] = "dsvi-paper"
-    steps: Positive = 400_000
-    batches: Positive = 20
-    learning_rate: Above = 0.8
-    scale_rate: Above = 0.1
-    decay: Annotated[float, Field(gt=0, le=1)] = 0.95
-    decay_every: Positive = 1000
-    start_scale: Above = 0.1
-    seed: Count = 0
-    record_every: Positive = 100
-
-
-class SelectionSettings(Section):
-    """What all rules have: `honest` and `seed` of `specify`."""
-
-    honest: bool = False
-    seed: Count = 0
-
-
-class EbicSettings(SelectionSettings):
-    """The smallest extended BIC; see `Ebic`."""
-
-    rule: Literal["ebic"] = "ebic"
-    gamma: Annotated[float, Field(ge=0)] | None = None
-    noise: Above = 0.1
-
-
-class BicSettings(SelectionSettings):
-    """The smallest BIC; see `Bic`."""
-
-    rule: Literal["bic"] = "bic"
-    weight: Above = 1.0
-
-
-class HeldOutSettings(SelectionSettings):
-    """The penalty that predicts other people best; see `HeldOut`.
-
-    `fold_seed` is that of the folds; `seed` unless told.
-    """
-
-    rule: Literal["held-out"] = "held-out"
-    folds: Annotated[int, Field(ge=2, le=1000)] = 5
-    weights: Annotated[Numbers, Field(min_length=1)] = (0.25, 0.5, 1.0, 2.0)
-    fold_seed: Count = 0
-
-    @model_validator(mode="after")
-    def _positive(self) -> HeldOutSettings:
-        if min(self.weights) <= 0:
-            raise wrong("weights of a penalty are positive.")
-        return self
-
-
-class LambdaAboveSettings(SelectionSettings):
-    """Terms whose λ exceeds a threshold; see `LambdaAbove`."""
-
-    rule: Literal["lambda-above"] = "lambda-above"
-    threshold: Annotated[float, Field(ge=0)] = 0.002
-
-
-class EvidenceSettings(SelectionSettings):
-    """Terms without which the evidence falls; see `Evidence`."""
-
-    rule: Literal["evidence"] = "evidence"
-    above: float = 3.0
-
-
-class FalseDiscoverySettings(SelectionSettings):
-    """Terms found with a bound on the share of false ones; see `FalseDiscovery`."""
-
-    rule: Literal["false-discovery"] = "false-discovery"
-    q: Annotated[float, Field(gt=0, lt=1)] = 0.05
-
-
-def _tagged(tag: str, default: str) -> BeforeValidator:
-    """The first member of a union unless told which."""
-
-    def tell(value: Any) -> Any:
-        return {tag: default, **value} if isinstance(value, Mapping) else value
-
-    return BeforeValidator(tell)
-
-
-AnySolver = Annotated[
-    NewtonSettings | DsviSettings | DsviPaperSettings,
-    Field(discriminator="method"),
-    _tagged("method", "newton"),
-]
-AnySelection = Annotated[
-    EbicSettings
-    | BicSettings
-    | HeldOutSettings
-    | LambdaAboveSettings
-    | EvidenceSettings
-    | FalseDiscoverySettings,
-    Field(discriminator="rule"),
-    _tagged("rule", "ebic"),
-]
+if TYPE_CHECKING:
+    SpaceSettings = Any
+    StructureSettings = Any
+    AnySolver = Any
+    AnySelection = Any
+    Exports = tuple[str, ...]
+else:
+    SpaceSettings = section("SpaceSettings", SpaceOptions)
+    StructureSettings = section("StructureSettings", Structure, base=StructureSwitch)
+    AnySolver = _variants("method", SOLVERS)
+    AnySelection = _variants("rule", RULES, honest=(bool, False), seed=(Count, 0))
+    Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]
 
 
 # -- What is written -------------------------------------------------------------------------------
@@ -450,20 +334,22 @@ class OutputSettings(Section):
     exports
         Packages to write a script for.
     compare
-        Name -> specification to be set beside the one found.
+        Name -> specification to compare with the selected one.
     """
 
     folder: Annotated[str, Field(min_length=1)] = "results"
     folds: Annotated[int, Field(ge=0, le=1000)] = 5
     search_in_folds: bool = False
     stability_pairs: Annotated[int, Field(ge=0, le=100_000)] = 0
-    exports: Annotated[tuple[Package, ...], BeforeValidator(as_tuple)] = PACKAGES
+    exports: Exports = tuple(FORMATS)
     compare: dict[str, SpecificationText] = Field(default_factory=dict)
 
     @model_validator(mode="after")
     def _enough_folds(self) -> OutputSettings:
         if self.folds == 1:
-            raise wrong("folds is 0 for none, or 2 and more; one fold leaves nothing to fit on.")
+            raise validation_error(
+                "folds is 0 for none, or 2 and more; one fold leaves nothing to fit on."
+            )
         return self
 
 
@@ -475,10 +361,10 @@ class StudySettings(Section):
     """
 
     data: DataSettings = Field(default_factory=DataSettings)
-    space: SpaceSettings = Field(default_factory=SpaceSettings)
-    structure: StructureSettings = Field(default_factory=StructureSettings)
-    solver: AnySolver = Field(default_factory=NewtonSettings)
-    selection: AnySelection = Field(default_factory=EbicSettings)
+    space: SpaceSettings = Field(default={}, validate_default=True)
+    structure: StructureSettings = Field(default={}, validate_default=True)
+    solver: AnySolver = Field(default={}, validate_default=True)
+    selection: AnySelection = Field(default={}, validate_default=True)
     output: OutputSettings = Field(default_factory=OutputSettings)
 
     def read_choices(
@@ -506,20 +392,20 @@ class StudySettings(Section):
         -------
         ChoiceData
         """
-        return make.choices(self.data, folder, table=table, like=like, observed=observed)
+        return read_choices(self.data, folder, table=table, like=like, observed=observed)
 
     def make_space(self, data: ChoiceData) -> SearchSpace:
         """The search space on these data."""
-        return make.space(self.space, data)
+        return SearchSpace(data, **dict(self.space))
 
     def make_structure(self) -> Structure | None:
         """What every specification must obey; None for no rules."""
-        return make.structure(self.structure)
+        return self.structure.make(Structure) if self.structure.rules else None
 
     def make_solver(self) -> Solver:
         """The solver of relevance."""
-        return make.solver(self.solver)
+        return self.solver.make(SOLVERS[self.solver.method])  # type: ignore[no-any-return]
 
     def make_rule(self) -> Rule:
         """How many terms are enough."""
-        return make.rule(self.selection)
+        return self.selection.make(RULES[self.selection.rule])  # type: ignore[no-any-return]

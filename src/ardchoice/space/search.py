@@ -27,18 +27,18 @@ _CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
 class SpaceOptions:
     """What a `SearchSpace` was told, under the names of its parameters."""
 
-    transforms: tuple[Transform, ...] | Mapping[str, tuple[Transform, ...]]
-    by: tuple[str, ...]
-    base: str | None
-    attributes: tuple[str, ...] | None
-    depth: int
-    constants: bool
-    generic: bool | tuple[str, ...]
-    specific: bool
-    interact_classes: bool
-    add: tuple[Term, ...]
-    remove: tuple[str, ...]
-    force: tuple[Term, ...]
+    transforms: tuple[Transform, ...] | Mapping[str, tuple[Transform, ...]] = (Linear(),)
+    by: tuple[str, ...] = ()
+    base: str | None = None
+    attributes: tuple[str, ...] | None = None
+    depth: int = 1
+    constants: bool = True
+    generic: bool | tuple[str, ...] = False
+    specific: bool = True
+    interact_classes: bool = False
+    add: tuple[Term, ...] = ()
+    remove: tuple[str, ...] = ()
+    force: tuple[Term, ...] = ()
 
 
 class SearchSpace:
