@@ -19,7 +19,7 @@ from ardchoice.space import (
     parse_specification,
     parse_term,
 )
-from ardchoice.space.transforms import MOST_CLASSES
+from ardchoice.space.transforms import MAX_CLASSES
 from ardchoice.text import WIDTH
 
 calmly = settings(deadline=None)  # cores may be shared, so the time of one example says nothing
@@ -51,7 +51,7 @@ names = st.one_of(
     st.text(alphabet=st.one_of(st.characters(), st.sampled_from(SIGNS + "ASCx")), max_size=8),
 )
 finite = st.floats(allow_nan=False, allow_infinity=False)
-classes = st.integers(2, MOST_CLASSES)
+classes = st.integers(2, MAX_CLASSES)
 transforms = st.one_of(
     st.sampled_from([Linear(), Log(), Log1p(), Sqrt(), Square(), BoxCox()]),
     st.builds(BoxCox, finite),
@@ -76,7 +76,7 @@ specifications = st.lists(terms, min_size=1, max_size=8, unique_by=identity).map
 @given(terms)
 @settings(calmly, max_examples=300)
 @example(Term(("\\", "`"), "\\n", Piecewise((5e-324, 1e308)), ("x", "ASC", "*")))
-@example(Term(("a\u2028b",), "#", Segments(MOST_CLASSES), ("", " ")))
+@example(Term(("a\u2028b",), "#", Segments(MAX_CLASSES), ("", " ")))
 @example(Term((), "x", Linear(), ("x",)))
 def test_a_term_prints_on_one_line_and_parses_back_to_itself(term):
     assert "\n" not in str(term)

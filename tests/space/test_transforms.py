@@ -12,7 +12,7 @@ from scipy import special, stats
 
 from ardchoice.errors import TransformError
 from ardchoice.space import BoxCox, Linear, Log, Log1p, Piecewise, Quantiles, Segments, Sqrt, Square
-from ardchoice.space.transforms import LOG_LARGE, MOST_EXPONENT
+from ardchoice.space.transforms import MAX_BOXCOX_EXPONENT, MAX_LOG_POWER
 
 ROUNDING = 1e-13
 """Relative: a few floating-point operations."""
@@ -131,7 +131,7 @@ def test_boxcox_goes_over_into_the_logarithm(exponent):
 
 def best_exponent(y: np.ndarray) -> float:
     """Where scipy's profile log-likelihood is greatest: a grid, refined again and again."""
-    low, high = -MOST_EXPONENT, MOST_EXPONENT
+    low, high = -MAX_BOXCOX_EXPONENT, MAX_BOXCOX_EXPONENT
     for _ in range(8):
         grid = np.linspace(low, high, 40)  # an even count, since scipy's is unstable beside zero
         best = grid[np.argmax([stats.boxcox_llf(e, y) for e in grid])]
@@ -198,8 +198,8 @@ def test_values_that_are_all_alike_are_taken_as_they_are(x):
 def test_an_extreme_exponent_is_kept_from_overflowing(x):
     x = np.asarray(x)
     exponent, _ = parameters = BoxCox().learn(x)
-    assert abs(exponent) <= MOST_EXPONENT
-    assert np.abs(exponent * np.log(x)).max() <= LOG_LARGE * (1 + ROUNDING)
+    assert abs(exponent) <= MAX_BOXCOX_EXPONENT
+    assert np.abs(exponent * np.log(x)).max() <= MAX_LOG_POWER * (1 + ROUNDING)
     columns = BoxCox().apply(x, parameters)
     assert np.isfinite(columns * columns).all()
 

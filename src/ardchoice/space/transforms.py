@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import numpy.typing as npt
@@ -23,13 +23,13 @@ from ardchoice.space.kmeans import kmeans_cuts
 Values = npt.NDArray[np.float64]
 Parameters = tuple[float, ...]
 
-MOST_CLASSES = 100
+MAX_CLASSES = 100
 """Each class is a column; beyond this many, something else was meant."""
-MOST_EXPONENT = 10.0
-"""Beyond this a power tells only that values hardly vary."""
-LOG_LARGE = 300.0
+MAX_BOXCOX_EXPONENT = 10.0
+"""Beyond this a power shows only that values hardly vary."""
+MAX_LOG_POWER = 300.0
 """Logarithm of the largest power of a value: its square is still a number."""
-ALIKE = 1e-9
+MIN_RELATIVE_SPREAD = 1e-9
 """Values that differ by a smaller share than this have no shape to learn an exponent from."""
 
 
@@ -49,6 +49,15 @@ class Transform:
     def arguments(self) -> tuple[float, ...]:
         """What stands behind the attribute in the grammar."""
         return ()
+
+    @classmethod
+    def of_arguments(cls, arguments: tuple[float, ...]) -> Transform:
+        """The transform that has these arguments in the grammar."""
+        if arguments:
+            raise SpecificationError(
+                f"{cls.name} takes nothing besides the attribute: {cls.name}(v)."
+            )
+        return cls()
 
     def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
         """What the transform needs to know, from the values it is fitted on.
@@ -104,104 +113,97 @@ def _outside(
 
 
 @dataclass(frozen=True)
-class Linear(Transform):
-    """The attribute as it is."""
+class Pointwise(Transform):
+    """One column, a function of the value alone."""
+
+    function: ClassVar[Callable[..., Any]]
+    derivative: ClassVar[Callable[..., Any]]
+    by_log: ClassVar[Callable[..., Any] | None] = None
+    """The derivative by log x, where x times the derivative loses digits."""
+    outside: ClassVar[Callable[..., Any] | None] = None
+    """Values that it is not defined for."""
+    need: ClassVar[str] = ""
+
+    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
+        """Values where it is defined only."""
+        if self.outside is not None:
+            _outside(self, self.outside(x), x, self.need, counts)
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """The function; shape (1, n)."""
+        return np.asarray(self.function(x)[None])
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """Its derivative; shape (1, n), infinite at a pole."""
+        with np.errstate(over="ignore", divide="ignore"):
+            return np.asarray(self.derivative(x)[None])
+
+    def elasticity(self, x: Values, parameters: Parameters) -> Values:
+        """Its derivative by log x; shape (1, n)."""
+        if self.by_log is None:
+            return super().elasticity(x, parameters)
+        return np.asarray(self.by_log(x)[None])
+
+
+def _ones(x: Values) -> Values:
+    return np.ones(len(x))
+
+
+@dataclass(frozen=True)
+class Linear(Pointwise):
+    """The attribute as it is: ``x``, slope ``1``."""
 
     name = "linear"
+    function = staticmethod(np.asarray)
+    derivative = staticmethod(_ones)
 
     def text(self, attribute: str) -> str:
         """Just the attribute."""
         return attribute
 
-    def apply(self, x: Values, parameters: Parameters) -> Values:
-        """``x``."""
-        return x[None]
-
-    def slope(self, x: Values, parameters: Parameters) -> Values:
-        """``1``."""
-        return np.ones((1, len(x)))
-
 
 @dataclass(frozen=True)
-class Log(Transform):
-    """Natural logarithm."""
+class Log(Pointwise):
+    """Natural logarithm: ``log x``, slope ``1 / x``, elasticity ``1``."""
 
     name = "log"
-
-    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
-        """Positive values only."""
-        _outside(self, x <= 0, x, "positive values (log1p allows zero)", counts)
-
-    def apply(self, x: Values, parameters: Parameters) -> Values:
-        """``log x``."""
-        return np.log(x)[None]
-
-    def slope(self, x: Values, parameters: Parameters) -> Values:
-        """``1 / x``."""
-        with np.errstate(over="ignore"):
-            return (1 / x)[None]
-
-    def elasticity(self, x: Values, parameters: Parameters) -> Values:
-        """``1``."""
-        return np.ones((1, len(x)))
+    function = staticmethod(np.log)
+    derivative = staticmethod(lambda x: 1 / x)
+    by_log = staticmethod(_ones)
+    outside = staticmethod(lambda x: x <= 0)
+    need = "positive values (log1p allows zero)"
 
 
 @dataclass(frozen=True)
-class Log1p(Transform):
-    """Natural logarithm of one plus the value."""
+class Log1p(Pointwise):
+    """Natural logarithm of one plus the value: ``log(1 + x)``, slope ``1 / (1 + x)``."""
 
     name = "log1p"
-
-    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
-        """Values above -1 only."""
-        _outside(self, x <= -1, x, "values above -1", counts)
-
-    def apply(self, x: Values, parameters: Parameters) -> Values:
-        """``log(1 + x)``."""
-        return np.log1p(x)[None]
-
-    def slope(self, x: Values, parameters: Parameters) -> Values:
-        """``1 / (1 + x)``."""
-        return (1 / (1 + x))[None]
+    function = staticmethod(np.log1p)
+    derivative = staticmethod(lambda x: 1 / (1 + x))
+    outside = staticmethod(lambda x: x <= -1)
+    need = "values above -1"
 
 
 @dataclass(frozen=True)
-class Sqrt(Transform):
-    """Square root."""
+class Sqrt(Pointwise):
+    """Square root: ``√x``, slope ``1 / (2 √x)``, elasticity ``√x / 2``, finite at zero too."""
 
     name = "sqrt"
-
-    def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
-        """No negative values."""
-        _outside(self, x < 0, x, "values of zero or more", counts)
-
-    def apply(self, x: Values, parameters: Parameters) -> Values:
-        """``√x``."""
-        return np.sqrt(x)[None]
-
-    def slope(self, x: Values, parameters: Parameters) -> Values:
-        """``1 / (2 √x)``; infinite at zero."""
-        with np.errstate(divide="ignore"):
-            return (0.5 / np.sqrt(x))[None]
-
-    def elasticity(self, x: Values, parameters: Parameters) -> Values:
-        """``√x / 2``, finite at zero too."""
-        return (0.5 * np.sqrt(x))[None]
+    function = staticmethod(np.sqrt)
+    derivative = staticmethod(lambda x: 0.5 / np.sqrt(x))
+    by_log = staticmethod(lambda x: 0.5 * np.sqrt(x))
+    outside = staticmethod(lambda x: x < 0)
+    need = "values of zero or more"
 
 
 @dataclass(frozen=True)
-class Square(Transform):
-    """The square."""
+class Square(Pointwise):
+    """The square: ``x²``, slope ``2 x``."""
 
     name = "square"
-
-    def apply(self, x: Values, parameters: Parameters) -> Values:
-        """``x²``."""
-        return np.square(x)[None]
-
-    def slope(self, x: Values, parameters: Parameters) -> Values:
-        """``2 x``."""
-        return (2 * x)[None]
+    function = staticmethod(np.square)
+    derivative = staticmethod(lambda x: 2 * x)
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ class BoxCox(Transform):
     Parameters
     ----------
     shift
-        Added to the values first. Unless told: 0 when all are positive, 1 when some are zero.
+        Added to the values first. Default: 0 when all are positive, 1 when some are zero.
     """
 
     name = "boxcox"
@@ -220,6 +222,13 @@ class BoxCox(Transform):
     def __post_init__(self) -> None:
         if self.shift is not None and not np.isfinite(self.shift):
             raise SpecificationError("boxcox needs a finite shift, as in boxcox(v, 1).")
+
+    @classmethod
+    def of_arguments(cls, arguments: tuple[float, ...]) -> Transform:
+        """With the shift, if given."""
+        if len(arguments) > 1:
+            raise SpecificationError("boxcox takes at most a shift: boxcox(v) or boxcox(v, 1).")
+        return cls(*arguments)
 
     def arguments(self) -> tuple[float, ...]:
         """The shift, if given."""
@@ -231,14 +240,16 @@ class BoxCox(Transform):
         self.check(x, (1.0, shift), counts)
         # Sorted, so that the same values in another order give the same exponent to the last bit.
         y = (np.sort(x) if counts is None else x) + shift
-        if y[-1] - y[0] <= ALIKE * y[-1]:
+        if y[-1] - y[0] <= MIN_RELATIVE_SPREAD * y[-1]:
             return (1.0, shift)
         # In units of the geometric mean the exponent is the same and its Jacobian vanishes: the
         # likelihood is greatest where the variance is least. The logarithm of that is convex in
         # the exponent, so there is one minimum to find.
         log = np.log(y)
         scaled = np.exp(log - np.average(log, weights=counts))
-        most = min(MOST_EXPONENT, LOG_LARGE / np.abs([log[0], log[-1], log[-1] - log[0]]).max())
+        most = min(
+            MAX_BOXCOX_EXPONENT, MAX_LOG_POWER / np.abs([log[0], log[-1], log[-1] - log[0]]).max()
+        )
         least = optimize.minimize_scalar(
             lambda exponent: np.log(_variance(special.boxcox(scaled, exponent), counts)),
             bounds=(-most, most),
@@ -294,18 +305,25 @@ class Classes(Transform):
     k: int = 0
 
     def __post_init__(self) -> None:
-        if not (2 <= self.k <= MOST_CLASSES and float(self.k).is_integer()):
+        if not (2 <= self.k <= MAX_CLASSES and float(self.k).is_integer()):
             raise SpecificationError(
-                f"{self.name} needs a whole number of classes, from 2 to {MOST_CLASSES}: "
+                f"{self.name} needs a whole number of classes, from 2 to {MAX_CLASSES}: "
                 f"{self.name}(v, 4)."
             )
+
+    @classmethod
+    def of_arguments(cls, arguments: tuple[float, ...]) -> Transform:
+        """With as many classes."""
+        if len(arguments) != 1 or not arguments[0].is_integer():
+            raise SpecificationError(f"{cls.name} takes the number of classes: {cls.name}(v, 4).")
+        return cls(int(arguments[0]))
 
     def arguments(self) -> tuple[float, ...]:
         """How many classes."""
         return (self.k,)
 
     def labels(self, parameters: Parameters) -> tuple[str, ...]:
-        """The classes from 1, the last left out."""
+        """The classes from 1, without the last."""
         return tuple(str(i + 1) for i in range(len(parameters)))
 
     def _sorted(self, x: Values, counts: Counts | None) -> Values:
@@ -377,6 +395,11 @@ class Piecewise(Transform):
                 "piecewise needs ascending knots, as in piecewise(v, 60, 120)."
             )
 
+    @classmethod
+    def of_arguments(cls, arguments: tuple[float, ...]) -> Transform:
+        """With these knots."""
+        return cls(arguments)
+
     def arguments(self) -> tuple[float, ...]:
         """The knots."""
         return self.knots
@@ -401,43 +424,8 @@ class Piecewise(Transform):
         return np.asarray(inside, dtype=float)
 
 
-def _plain(transform: type[Transform]) -> Callable[[tuple[float, ...]], Transform]:
-    def make(arguments: tuple[float, ...]) -> Transform:
-        if arguments:
-            raise SpecificationError(
-                f"{transform.name} takes nothing besides the attribute: {transform.name}(v)."
-            )
-        return transform()
-
-    return make
-
-
-def _with_classes(transform: type[Classes]) -> Callable[[tuple[float, ...]], Transform]:
-    def make(arguments: tuple[float, ...]) -> Transform:
-        if len(arguments) != 1 or not arguments[0].is_integer():
-            raise SpecificationError(
-                f"{transform.name} takes the number of classes: {transform.name}(v, 4)."
-            )
-        return transform(int(arguments[0]))
-
-    return make
-
-
-def _boxcox(arguments: tuple[float, ...]) -> Transform:
-    if len(arguments) > 1:
-        raise SpecificationError("boxcox takes at most a shift: boxcox(v) or boxcox(v, 1).")
-    return BoxCox(*arguments)
-
-
 TRANSFORMS: dict[str, Callable[[tuple[float, ...]], Transform]] = {
-    "linear": _plain(Linear),
-    "log": _plain(Log),
-    "log1p": _plain(Log1p),
-    "sqrt": _plain(Sqrt),
-    "square": _plain(Square),
-    "boxcox": _boxcox,
-    "segments": _with_classes(Segments),
-    "quantiles": _with_classes(Quantiles),
-    "piecewise": lambda arguments: Piecewise(arguments),
+    transform.name: transform.of_arguments
+    for transform in (Linear, Log, Log1p, Sqrt, Square, BoxCox, Segments, Quantiles, Piecewise)
 }
 """What the grammar knows: name -> how to make the transform from its arguments."""
