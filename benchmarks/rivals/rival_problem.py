@@ -13,7 +13,7 @@ import pandas as pd
 
 import ardchoice as ac
 from ardchoice.space import SearchSpace
-from ardchoice.space.published import ATTRIBUTES, MEDIUM_BY
+from ardchoice.space.published import MEDIUM_BY, SURVEY_ATTRIBUTES
 from mnl_race import dense_problem
 from recovery import Case, make_case
 
@@ -49,7 +49,7 @@ def write_problem(case: Case, folder: Path) -> None:
     data, table = case.data, {}
     for j, name in enumerate(data.alternatives):
         table[f"{name}_AV"] = data.available[j].astype(int)
-        for attribute in ATTRIBUTES:
+        for attribute in SURVEY_ATTRIBUTES:
             if j in data.attributes[attribute].alternatives:
                 # Anything may stand where an alternative is not available.
                 values = np.where(data.available[j], data.attributes[attribute].of(j), 0.0)
@@ -101,7 +101,8 @@ def read_problem(folder: Path) -> tuple[ac.ChoiceData, SearchSpace]:
         alternatives={name: j for j, name in enumerate(names, 1)},
         choice="CHOICE",
         attributes={
-            a: {n: f"{n}_{a}" for n in names if a in space["attributes"][n]} for a in ATTRIBUTES
+            a: {n: f"{n}_{a}" for n in names if a in space["attributes"][n]}
+            for a in SURVEY_ATTRIBUTES
         },
         covariates={name: ac.Categorical() for name in MEDIUM_BY},
         availability="{alt}_AV",

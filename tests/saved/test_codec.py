@@ -20,7 +20,7 @@ from ardchoice.record import Note, StudyRecord
 from ardchoice.saved import Decoder, Encoder, saved_classes
 from ardchoice.saved.arrays import read_arrays, write_arrays
 from ardchoice.saved.classes import EXECUTION_FIELDS
-from ardchoice.saved.upgrades import SCHEMA, UPGRADES, upgraded
+from ardchoice.saved.upgrades import SCHEMA_UPGRADES, SCHEMA_VERSION, upgraded
 from ardchoice.space import Term, Transform
 from saved.saved_support import STUDIES, differences, plain_study
 from selection.selection_support import made, read, table, usual
@@ -271,8 +271,8 @@ def test_a_family_is_saved_by_its_tag_with_its_own_fields(
 
 
 def test_every_earlier_schema_has_an_upgrade_and_a_stored_study() -> None:
-    assert list(UPGRADES) == list(range(1, SCHEMA))
-    assert all((HERE / f"schema_{schema}" / "study.json").exists() for schema in UPGRADES)
+    assert list(SCHEMA_UPGRADES) == list(range(1, SCHEMA_VERSION))
+    assert all((HERE / f"schema_{schema}" / "study.json").exists() for schema in SCHEMA_UPGRADES)
 
 
 def test_names_of_the_user_are_not_renamed_by_an_upgrade() -> None:

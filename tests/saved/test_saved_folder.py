@@ -16,7 +16,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import ArdchoiceError
-from ardchoice.saved.upgrades import SCHEMA
+from ardchoice.saved.upgrades import SCHEMA_VERSION
 from saved.saved_support import differences, plain_study
 
 HERE = Path(__file__).parent
@@ -135,7 +135,7 @@ def test_what_is_whole_but_wrong_is_said(
 
 
 def test_a_later_schema_asks_for_a_later_version(place: Path) -> None:
-    signed(place, lambda c: c.update(schema=SCHEMA + 1, version="9.9"))
+    signed(place, lambda c: c.update(schema=SCHEMA_VERSION + 1, version="9.9"))
     refuses(place, "ardchoice 9.9", "pip install --upgrade ardchoice")
 
 

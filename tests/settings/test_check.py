@@ -5,7 +5,7 @@ from settings_support import STUDY, write_study
 
 import ardchoice as ac
 from ardchoice.settings import check_study, read_settings
-from ardchoice.settings.check import OVERHEAD, PASSES, _seconds, measure
+from ardchoice.settings.check import OVERHEAD_SECONDS, RUN_PASSES, _seconds, measure
 
 
 @pytest.fixture
@@ -91,8 +91,8 @@ def test_a_run_takes_as_many_passes_as_are_said(path):
     data = settings.read_choices(path.parent)
     space = settings.make_space(data)
     took = measure(data, space)
-    assert took.low == pytest.approx(OVERHEAD + PASSES[0] * took.one_pass)
-    assert took.high == pytest.approx(OVERHEAD + PASSES[1] * took.one_pass)
+    assert took.low == pytest.approx(OVERHEAD_SECONDS + RUN_PASSES[0] * took.one_pass)
+    assert took.high == pytest.approx(OVERHEAD_SECONDS + RUN_PASSES[1] * took.one_pass)
     assert 0 < took.one_pass < took.low < took.high
 
 

@@ -17,7 +17,7 @@ from ardchoice.settings.guess.long import find_layouts, same_within, two_columns
 from ardchoice.settings.guess.people import covariate, find_person, find_weight, why_not
 from ardchoice.settings.guess.profile import named, profile_table
 from ardchoice.settings.guess.wide import best_order, match_codes
-from ardchoice.settings.guess.words import CHOICE, pieces, says, unlike_others, words
+from ardchoice.settings.guess.words import CHOICE_WORDS, pieces, says, unlike_others, words
 
 MODE_CHOICE = Path(__file__).parents[1] / "reference" / "modechoice.csv"
 
@@ -70,9 +70,9 @@ def test_names_are_cut_into_words_numbers_and_separators():
 
 
 def test_a_name_is_in_a_vocabulary_as_a_whole_or_by_a_word():
-    assert says("CHOICE", CHOICE) == says("Chosen_Alt", CHOICE) == 2
-    assert says("my_choice", CHOICE) == 1
-    assert says("voice", CHOICE) == 0
+    assert says("CHOICE", CHOICE_WORDS) == says("Chosen_Alt", CHOICE_WORDS) == 2
+    assert says("my_choice", CHOICE_WORDS) == 1
+    assert says("voice", CHOICE_WORDS) == 0
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from ardchoice.data import datasets
 from ardchoice.space import Segments, kmeans
-from ardchoice.space.kmeans import PLACES, _lloyd, kmeans_cuts
+from ardchoice.space.kmeans import MAX_CLASS_STARTS, _lloyd, kmeans_cuts
 
 ROUNDING = 1e-9
 """Relative: sums of up to 1e5 squares."""
@@ -89,7 +89,7 @@ def test_skewed_values_are_cut_as_well_as_by_the_best_of_many_restarts(sample, k
 @pytest.mark.parametrize("sample", SAMPLES)
 def test_cuts_lie_midway_between_the_means_and_values_are_nearest_to_their_own(sample, k):
     x = SAMPLES[sample]
-    assert len(np.unique(x)) > 2 * PLACES or sample == "mostly zero"
+    assert len(np.unique(x)) > 2 * MAX_CLASS_STARTS or sample == "mostly zero"
     cuts = np.array(Segments(k).learn(x))
     code = Segments(k).codes(x, tuple(cuts))
     means = np.array([x[code == c].mean() for c in range(k)])
@@ -104,12 +104,12 @@ def test_cuts_lie_midway_between_the_means_and_values_are_nearest_to_their_own(s
 def test_a_spread_of_places_does_nearly_as_well_as_all_of_them(sample, k, monkeypatch):
     x = np.sort(SAMPLES[sample])
     spread = inertia(x, kmeans_cuts(x, k))
-    monkeypatch.setattr(kmeans, "PLACES", len(x))
+    monkeypatch.setattr(kmeans, "MAX_CLASS_STARTS", len(x))
     assert spread <= NEARLY_BEST * inertia(x, kmeans_cuts(x, k))
 
 
 def test_as_many_classes_as_places_still_find_room(monkeypatch):
-    monkeypatch.setattr(kmeans, "PLACES", 5)
+    monkeypatch.setattr(kmeans, "MAX_CLASS_STARTS", 5)
     x = np.sort(np.concatenate([np.zeros(1000), 1 + 1e-9 * np.arange(500), [1e6]]))
     cuts = kmeans_cuts(x, 100)
     assert len(np.unique(np.searchsorted(cuts, x, side="right"))) == 100

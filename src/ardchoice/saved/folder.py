@@ -25,11 +25,11 @@ from ardchoice.saved.arrays import digest_of, read_arrays, write_arrays
 from ardchoice.saved.decode import Decoder
 from ardchoice.saved.encode import Encoder
 from ardchoice.saved.plain import to_json
-from ardchoice.saved.upgrades import SCHEMA, upgraded
+from ardchoice.saved.upgrades import SCHEMA_VERSION, upgraded
 from ardchoice.settings import settings_if_any
 
-FORMAT = "ardchoice study"
-INDEX = "study.json"
+FORMAT_NAME = "ardchoice study"
+INDEX_FILE = "study.json"
 FOLDER_IN_RUN = "study"
 """Where `ardchoice run` puts a study in its folder."""
 T = TypeVar("T")
@@ -65,8 +65,8 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
     # 2 · The index: from now on it is this study. Loading does without the settings, which are for
     # readers of the file: they may be checked more closely one day, and a study must load.
     content = {
-        "format": FORMAT,
-        "schema": SCHEMA,
+        "format": FORMAT_NAME,
+        "schema": SCHEMA_VERSION,
         "checksum": _UNSIGNED,
         "version": version("ardchoice"),
         "settings": settings and settings.model_dump(mode="json"),
@@ -74,7 +74,9 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
         "study": study,
     }
     text = to_json(content)
-    write(folder / INDEX, text.replace(_UNSIGNED, hashlib.sha256(text.encode()).hexdigest(), 1))
+    write(
+        folder / INDEX_FILE, text.replace(_UNSIGNED, hashlib.sha256(text.encode()).hexdigest(), 1)
+    )
     # 3 · Array files that no index refers to any more.
     for path in folder.iterdir():
         if _ARRAY_FILE.fullmatch(path.name) and path.name != name:
@@ -111,12 +113,12 @@ class _SavedFolder:
     @classmethod
     def find(cls, given: Path) -> _SavedFolder:
         """The folder that is meant: of the file itself, or inside that of a run."""
-        if given.name == INDEX and given.is_file():
+        if given.name == INDEX_FILE and given.is_file():
             given = given.parent
-        if not (given / INDEX).exists() and (given / FOLDER_IN_RUN / INDEX).exists():
+        if not (given / INDEX_FILE).exists() and (given / FOLDER_IN_RUN / INDEX_FILE).exists():
             given = given / FOLDER_IN_RUN
-        if not (given / INDEX).is_file():
-            missing = f"{INDEX} is missing" if given.is_dir() else "there is no such folder"
+        if not (given / INDEX_FILE).is_file():
+            missing = f"{INDEX_FILE} is missing" if given.is_dir() else "there is no such folder"
             raise ArdchoiceError(
                 f"There is no saved study in '{given}': {missing}. Studies are saved with "
                 "study.save(folder), and by ardchoice run in the folder it writes."
@@ -125,23 +127,23 @@ class _SavedFolder:
 
     def content(self) -> dict[str, Any]:
         """Of the index, as this version writes it."""
-        raw = self._read(INDEX, Path.read_bytes)
+        raw = self._read(INDEX_FILE, Path.read_bytes)
         try:
             content: dict[str, Any] = json.loads(raw)
         except (ValueError, RecursionError) as error:
-            raise self._damaged(INDEX, f"it is not JSON any more ({error})") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT:
-            raise self.not_a_study(f'it does not say "format": "{FORMAT}"')
+            raise self._damaged(INDEX_FILE, f"it is not JSON any more ({error})") from None
+        if not isinstance(content, dict) or content.get("format") != FORMAT_NAME:
+            raise self.not_a_study(f'it does not say "format": "{FORMAT_NAME}"')
         if not _is_signed(raw):
-            raise self._damaged(INDEX, "its checksum does not fit what is in it")
+            raise self._damaged(INDEX_FILE, "its checksum does not fit what is in it")
         schema = content.get("schema")
         if not isinstance(schema, int) or schema < 1:
             raise self.not_a_study(f"its schema is {schema!r}")
-        if schema > SCHEMA:
+        if schema > SCHEMA_VERSION:
             raise ArdchoiceError(
-                f"'{self.folder / INDEX}' was saved by ardchoice {content.get('version')}, in "
+                f"'{self.folder / INDEX_FILE}' was saved by ardchoice {content.get('version')}, in "
                 f"schema {schema}; this is ardchoice {version('ardchoice')}, which knows schemas up"
-                f" to {SCHEMA}. A newer version reads it: pip install --upgrade ardchoice."
+                f" to {SCHEMA_VERSION}. A newer version reads it: pip install --upgrade ardchoice."
             )
         if not isinstance(content.get("files"), dict) or "study" not in content:
             raise self.not_a_study("it lacks 'files' or 'study'")
@@ -157,7 +159,7 @@ class _SavedFolder:
             if not _ARRAY_FILE.fullmatch(name):
                 raise self.not_a_study(f"it names a file {name!r}")
             if self._read(name, checksum) != digest:
-                raise self._damaged(name, f"its checksum is not the one in {INDEX}")
+                raise self._damaged(name, f"its checksum is not the one in {INDEX_FILE}")
             try:
                 out |= read_arrays(self.folder / name)
             except ValueError as error:
@@ -182,8 +184,8 @@ class _SavedFolder:
     def not_a_study(self, why: str) -> ArdchoiceError:
         """The file is whole, but not what it should be."""
         return ArdchoiceError(
-            f"'{self.folder / INDEX}' is not a study that can be loaded: {why}. It is written by "
-            "study.save and not meant to be changed by hand; copy the folder again from where it "
+            f"'{self.folder / INDEX_FILE}' is not a study that can be loaded: {why}. It is "
+            "written by study.save and not meant to be changed by hand; copy the folder again from where it "
             "is still good, or make the study again and save it."
         )
 

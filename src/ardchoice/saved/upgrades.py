@@ -2,8 +2,8 @@
 
 A study saved today loads in every later version. A new field needs nothing here: its default says
 what older files mean by its absence. What is renamed or takes another shape gets an upgrade, and
-`SCHEMA` counts up, so that older versions report that they are too old. `tests/saved` keeps a study
-of every schema.
+`SCHEMA_VERSION` counts up, so that older versions report that they are too old. `tests/saved`
+keeps a study of every schema.
 """
 
 from __future__ import annotations
@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-SCHEMA = 2
+SCHEMA_VERSION = 2
 """Of files that are written; all up to this can be read."""
 Json = dict[str, Any]
 
 
 def upgraded(content: Json, schema: int) -> Json:
     """The content of `study.json` as this version writes it."""
-    for step in range(schema, SCHEMA):
-        content = UPGRADES[step](content)
+    for step in range(schema, SCHEMA_VERSION):
+        content = SCHEMA_UPGRADES[step](content)
     return content
 
 
@@ -65,4 +65,4 @@ def _values(column: Json) -> Any:
     return column["values"] if column["array"] is None else column["array"]
 
 
-UPGRADES: Mapping[int, Callable[[Json], Json]] = {1: _from_1}
+SCHEMA_UPGRADES: Mapping[int, Callable[[Json], Json]] = {1: _from_1}

@@ -26,13 +26,13 @@ from ardchoice.settings.tables import table_mistakes
 from ardchoice.space import SearchSpace, parse_specification
 from ardchoice.text import WIDTH
 
-PASSES = (20, 130)
+RUN_PASSES = (20, 130)
 """Passes' worth of time that relevance, search and estimation take; see benchmarks/README.md."""
-OVERHEAD = 1.0
+OVERHEAD_SECONDS = 1.0
 """Seconds for everything that does not depend on the size of the data."""
-SAMPLE = 20_000
+TIMED_SITUATIONS = 20_000
 """Situations on which a pass is timed; it takes as much longer on all as there are more."""
-SHORT = 0.05
+SHORT_PASS_SECONDS = 0.05
 """A shorter pass is timed again, for the first one pays for fresh memory."""
 
 
@@ -92,7 +92,7 @@ def _placed(mistakes: Sequence[Mistake], text: str, name: str) -> SettingsError:
 
 @contextmanager
 def telling_lines(path: str | Path) -> Iterator[None]:
-    """Mistakes in settings that were read from a file are told with their lines in it."""
+    """Mistakes in settings that were read from a file are reported with their lines in it."""
     try:
         yield
     except SettingsError as error:
@@ -172,7 +172,7 @@ def measure(data: ChoiceData, space: SearchSpace, times: float = 1.0) -> Duratio
     times
         How often the search is made.
     """
-    some = data if len(data) <= SAMPLE else data.take(np.arange(SAMPLE))
+    some = data if len(data) <= TIMED_SITUATIONS else data.take(np.arange(TIMED_SITUATIONS))
     design = Design(some, space.terms)
     seconds = np.inf
     with single_blas_thread():
@@ -181,10 +181,10 @@ def measure(data: ChoiceData, space: SearchSpace, times: float = 1.0) -> Duratio
             start = time.perf_counter()
             one_pass(beta, blocks)
             seconds = min(seconds, time.perf_counter() - start)
-            if seconds > SHORT:
+            if seconds > SHORT_PASS_SECONDS:
                 break
     seconds *= len(data) / len(some)
-    low, high = (OVERHEAD + times * units * seconds for units in PASSES)
+    low, high = (OVERHEAD_SECONDS + times * units * seconds for units in RUN_PASSES)
     return Duration(seconds, low, high)
 
 
@@ -205,7 +205,7 @@ def _time_text(settings: StudySettings, data: ChoiceData, space: SearchSpace) ->
     text = (
         f"A pass over {len(data):,} choices and {space.n_columns:,} columns takes "
         f"{_seconds(took.one_pass)}. Relevance, search and estimation take the time of "
-        f"{PASSES[0]} to {PASSES[1]} of them, and a second: {_range(took.low, took.high)}"
+        f"{RUN_PASSES[0]} to {RUN_PASSES[1]} of them, and a second: {_range(took.low, took.high)}"
     )
     text += f" ({', '.join(extra)})" if extra else ""
     text += ", and some seconds more for held-out figures and the report."

@@ -16,13 +16,13 @@ from ardchoice.record import StudyRecord
 from ardchoice.selection import Rule
 from ardchoice.settings.schema import (
     FIELD_KEYS,
-    KINDS,
-    RULES,
-    SOLVERS,
+    ROLE_CLASSES,
+    RULE_CLASSES,
+    SOLVER_CLASSES,
     DataSettings,
     StudySettings,
 )
-from ardchoice.settings.values import MAX_DEPTH, file_value
+from ardchoice.settings.values import MAX_INTERACTION_DEPTH, file_value
 from ardchoice.space import SearchSpace
 
 
@@ -43,7 +43,7 @@ def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudyS
             "data": _data(record.data.source, folder),
             "space": _space(record.space),
             "structure": {"rules": False} if structure is None else _fields(structure),
-            "solver": {"method": _name_in(SOLVERS, solver), **_fields(solver)},
+            "solver": {"method": _name_in(SOLVER_CLASSES, solver), **_fields(solver)},
             "selection": _selection(record.rule, record.honest, record.seed),
             "output": {"folds": int(done.folds), "search_in_folds": bool(done.searched)}
             if done
@@ -111,16 +111,16 @@ def _pattern(
 
 
 def _role(role: Role | None) -> dict[str, Any]:
-    return {} if role is None else {"kind": _name_in(KINDS, role), **_fields(role)}
+    return {} if role is None else {"kind": _name_in(ROLE_CLASSES, role), **_fields(role)}
 
 
 def _space(space: SearchSpace) -> dict[str, Any]:
     words = _fields(space.told)
-    return {**words, "depth": min(int(words["depth"]), MAX_DEPTH)}
+    return {**words, "depth": min(int(words["depth"]), MAX_INTERACTION_DEPTH)}
 
 
 def _selection(rule: Rule, honest: bool, seed: int) -> dict[str, Any]:
-    words = {"rule": _name_in(RULES, rule), "honest": bool(honest), "seed": int(seed)}
+    words = {"rule": _name_in(RULE_CLASSES, rule), "honest": bool(honest), "seed": int(seed)}
     words |= _fields(rule)
     # Folds are those of the study's seed by default.
     return words | ({"fold_seed": 0} if words.get("fold_seed") == seed else {})

@@ -1,4 +1,4 @@
-"""On which line every key of a TOML text stands; `tomllib` does not tell."""
+"""On which line every key of a TOML text stands; `tomllib` does not report it."""
 
 from __future__ import annotations
 

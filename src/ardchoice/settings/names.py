@@ -12,7 +12,7 @@ from ardchoice.space import Term, parse_specification, parse_term
 if TYPE_CHECKING:
     from ardchoice.settings.schema import DataSettings, StudySettings
 
-NEEDED = {
+NEEDED_KEYS = {
     "wide": {
         "alternatives": "name = code of every alternative, such as {car = 1, bus = 2}",
         "choice": "the column with the code of what was chosen",
@@ -24,7 +24,7 @@ NEEDED = {
     },
 }
 """Layout -> what must be said of its columns, and what that is."""
-STRAY = {"wide": ("situation", "alternative", "chosen"), "long": ("choice", "availability")}
+STRAY_KEYS = {"wide": ("situation", "alternative", "chosen"), "long": ("choice", "availability")}
 
 
 def name_mistakes(
@@ -39,14 +39,14 @@ def name_mistakes(
     raw
         What the file says, so that what was misspelt elsewhere is not said to be missing here.
     complete
-        Whether a table and its roles must be told.
+        Whether a table and its roles must be given.
     """
     said = raw.get("data", {})
     if not isinstance(said, Mapping):
         return  # which is said elsewhere
     data = settings.data
-    told = said.get("alternatives")
-    if isinstance(told, (list, Mapping)) and len(told) != len(data.alternatives or ()):
+    given = said.get("alternatives")
+    if isinstance(given, (list, Mapping)) and len(given) != len(data.alternatives or ()):
         data = data.model_copy(update={"alternatives": None})  # some of them could not be read
     if complete:
         yield from (m for m in missing_mistakes(data) if m.key[1] not in said)
@@ -59,16 +59,16 @@ def missing_mistakes(data: DataSettings) -> Iterator[Mistake]:
     """What a layout needs and does not have."""
     if data.table is None:
         yield Mistake(("data", "table"), 'is missing: the path of the table, table = "..."')
-    for key, what in NEEDED[data.layout].items():
+    for key, what in NEEDED_KEYS[data.layout].items():
         if getattr(data, key) is None:
             yield Mistake(("data", key), f"is missing: {what}. The layout is {data.layout!r}.")
 
 
 def column_mistakes(data: DataSettings) -> Iterator[Mistake]:
     """What a layout has and cannot use, and columns that are no columns of it."""
-    for key in STRAY[data.layout]:
+    for key in STRAY_KEYS[data.layout]:
         if getattr(data, key) is not None:
-            needed = ", ".join(NEEDED[data.layout])
+            needed = ", ".join(NEEDED_KEYS[data.layout])
             yield Mistake(
                 ("data", key), f"is not for the layout {data.layout!r}, which has: {needed}."
             )

@@ -1,4 +1,4 @@
-"""`read_settings`: a study file, with every mistake in it told at once."""
+"""`read_settings`: a study file, with every mistake in it reported at once."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from ardchoice.settings.names import name_mistakes
 from ardchoice.settings.schema import StudySettings, columns_by_alternative
 from ardchoice.settings.values import shown
 
-MOST_BYTES = 2_000_000
+MAX_FILE_BYTES = 2_000_000
 """A larger file is something else than settings."""
-MOST_MISTAKES = 100
+MAX_MISTAKES = 100
 """More are not looked for."""
-ROUNDS = 50
+MAX_ROUNDS = 50
 """Most times that what is wrong is set aside to see what else is wrong."""
-TABLES = frozenset({".csv", ".tsv", ".tab", ".dat", ".txt", ".gz", ".parquet", ".pq", ".xlsx"})
+TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".txt", ".gz", ".parquet", ".pq", ".xlsx")
 """Endings that files with choices have, and study files have not."""
 
 
@@ -60,18 +60,18 @@ def settings_text(path: Path) -> str:
         raise ArdchoiceError(
             f"There is no study file '{path}'. {hint} `ardchoice init TABLE` writes one."
         )
-    if path.suffix.lower() in TABLES:
+    if path.suffix.lower() in TABLE_SUFFIXES:
         raise ArdchoiceError(
             f"'{path}' is a table, not a study file. `ardchoice init {path}` writes a study file "
             "for it."
         )
     try:
         with path.open("rb") as file:
-            content = file.read(MOST_BYTES + 1)
+            content = file.read(MAX_FILE_BYTES + 1)
     except OSError as error:
         raise ArdchoiceError(f"'{path}' cannot be read: {error.strerror or error}.") from None
-    if len(content) > MOST_BYTES:
-        raise _one(path.name, f"has more than {MOST_BYTES // 10**6} MB: this is no study file.")
+    if len(content) > MAX_FILE_BYTES:
+        raise _one(path.name, f"has more than {MAX_FILE_BYTES // 10**6} MB: this is no study file.")
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -90,7 +90,7 @@ def parse_settings(text: str, name: str = "study.toml", *, complete: bool = True
     name
         As messages call it.
     complete
-        Whether a table must be named and the roles of its columns told; settings of a study that
+        Whether a table must be named and the roles of its columns given; settings of a study that
         was made from a data frame have none.
     """
     settings, mistakes = parse_partly(text, name, complete=complete)
@@ -110,7 +110,7 @@ def parse_partly(
         raise _one(name, "there is nothing in it. `ardchoice init TABLE` writes a study file.")
     settings, mistakes = _validate(raw)
     if settings is not None:
-        mistakes += islice(name_mistakes(settings, raw, complete), MOST_MISTAKES)
+        mistakes += islice(name_mistakes(settings, raw, complete), MAX_MISTAKES)
     return settings, mistakes
 
 
@@ -190,7 +190,7 @@ def _validate(raw: dict[str, Any]) -> tuple[StudySettings | None, list[Mistake]]
         rest["data"] = columns_by_alternative(rest["data"])
     mistakes: list[Mistake] = []
     aside: set[Key] = set()
-    for _ in range(ROUNDS):
+    for _ in range(MAX_ROUNDS):
         try:
             return StudySettings.model_validate(rest), mistakes
         except ValidationError as error:
@@ -199,7 +199,7 @@ def _validate(raw: dict[str, Any]) -> tuple[StudySettings | None, list[Mistake]]
                 # What is wrong only since a part of it was set aside is no mistake of the user.
                 if key not in aside:
                     mistakes.append(Mistake(key, _message(one, key)))
-                if len(mistakes) == MOST_MISTAKES:
+                if len(mistakes) == MAX_MISTAKES:
                     return None, mistakes
                 gone = _set_aside(rest, key)
                 aside |= {gone[:end] for end in range(1, len(gone) + 1)}

@@ -46,9 +46,9 @@ from ardchoice.settings.values import (
 )
 from ardchoice.space import SearchSpace, SpaceOptions
 
-KINDS: dict[str, type[Role]] = {"numeric": Numeric, "categorical": Categorical, "cut": Cut}
-SOLVERS: dict[str, type[Solver]] = {"newton": Newton, "dsvi": Dsvi, "dsvi-paper": DsviPaper}
-RULES: dict[str, type[Rule]] = {
+ROLE_CLASSES: dict[str, type[Role]] = {"numeric": Numeric, "categorical": Categorical, "cut": Cut}
+SOLVER_CLASSES: dict[str, type[Solver]] = {"newton": Newton, "dsvi": Dsvi, "dsvi-paper": DsviPaper}
+RULE_CLASSES: dict[str, type[Rule]] = {
     "ebic": Ebic,
     "bic": Bic,
     "held-out": HeldOut,
@@ -128,7 +128,7 @@ class RoleSettings(Section):
                 f"a column or a table such as {{kind = ...}} is wanted here, not {shown(value)}."
             )
         owners: dict[str, list[str]] = {}
-        for name, role in KINDS.items():
+        for name, role in ROLE_CLASSES.items():
             keys = {f.name for f in fields(role)}
             for key in keys if keys <= set(cls.model_fields) else ():
                 owners.setdefault(key, []).append(name)
@@ -168,7 +168,7 @@ class RoleSettings(Section):
 
     def role(self) -> Role | None:
         """The role for `read_wide` and `read_long`; None where the kind is to be guessed."""
-        return None if self.kind is None else self.make(KINDS[self.kind])
+        return None if self.kind is None else self.make(ROLE_CLASSES[self.kind])
 
 
 if TYPE_CHECKING:
@@ -188,7 +188,7 @@ else:
         Cut,
         base=RoleSettings,
         column=(str | None, None),
-        kind=(Literal[tuple(KINDS)] | None, None),
+        kind=(Literal[tuple(ROLE_CLASSES)] | None, None),
     )
 
 
@@ -310,8 +310,8 @@ if TYPE_CHECKING:
 else:
     SpaceSettings = section("SpaceSettings", SpaceOptions)
     StructureSettings = section("StructureSettings", Structure, base=StructureSwitch)
-    AnySolver = _variants("method", SOLVERS)
-    AnySelection = _variants("rule", RULES, honest=(bool, False), seed=(Count, 0))
+    AnySolver = _variants("method", SOLVER_CLASSES)
+    AnySelection = _variants("rule", RULE_CLASSES, honest=(bool, False), seed=(Count, 0))
     Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]
 
 
@@ -404,8 +404,8 @@ class StudySettings(Section):
 
     def make_solver(self) -> Solver:
         """The solver of relevance."""
-        return self.solver.make(SOLVERS[self.solver.method])  # type: ignore[no-any-return]
+        return self.solver.make(SOLVER_CLASSES[self.solver.method])  # type: ignore[no-any-return]
 
     def make_rule(self) -> Rule:
         """How many terms are enough."""
-        return self.selection.make(RULES[self.selection.rule])  # type: ignore[no-any-return]
+        return self.selection.make(RULE_CLASSES[self.selection.rule])  # type: ignore[no-any-return]

@@ -18,7 +18,7 @@ from ardchoice.space import Term, Transform, number_text, parse_specification, p
 MAX_WHOLE_NUMBER = 2**31 - 1
 """Largest whole number of a setting."""
 MAX_SHOWN_CHARACTERS = 60
-MAX_DEPTH = 10
+MAX_INTERACTION_DEPTH = 10
 """No interaction has more covariates."""
 
 
@@ -272,7 +272,7 @@ FIELD_BOUNDS: Mapping[str, Any] = {
     "base": Label | None,
     "remove": Patterns,
     "weights": Annotated[Numbers, Field(min_length=1), AfterValidator(_positive)],
-    "depth": Annotated[int, Field(ge=0, le=MAX_DEPTH)],
+    "depth": Annotated[int, Field(ge=0, le=MAX_INTERACTION_DEPTH)],
     "quantiles": Annotated[int, Field(ge=2, le=100)] | None,
     "folds": Annotated[int, Field(ge=2, le=1000)],
     "pool_below": Annotated[float, Field(ge=0, lt=1)],

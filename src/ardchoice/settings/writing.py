@@ -11,8 +11,8 @@ from ardchoice.settings.schema import DataSettings, StudySettings
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 _WHOLE = re.compile(r"0|-?[1-9][0-9]{0,17}")
-WIDTH = 88
-"""A longer list goes on several lines."""
+LIST_CHARACTERS = 88
+"""A longer list takes several lines."""
 
 
 def to_toml(settings: StudySettings) -> str:
@@ -122,7 +122,7 @@ def toml_value(value: object) -> str:
     if isinstance(value, (list, tuple)):
         entries = [_inline(v) for v in value]
         text = f"[{', '.join(entries)}]"
-        if len(text) <= WIDTH:
+        if len(text) <= LIST_CHARACTERS:
             return text
         return "[\n" + "".join(f"    {e},\n" for e in entries) + "]"
     return repr(value)

@@ -1,4 +1,4 @@
-"""Which candidates cannot be: values outside a transform, no variation, empty cells, twins."""
+"""Which candidates cannot be: values outside a transform, no variation, empty cells, duplicates."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ardchoice.data import ChoiceData, Covariate, pick, values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean
 from ardchoice.space.terms import Term
 
-SAME = 1e-10
+SAME_CORRELATION_GAP = 1e-10
 """Two candidates whose correlation is closer to one than this are the same candidate."""
-TINY = 1e-12
+MIN_COLUMN_LENGTH = 1e-12
 """A column shorter than this, once centred, does not vary."""
-SAMPLE = 20_000
+COMPARED_ROWS = 20_000
 """Rows on which candidates are compared at first."""
 
 
@@ -39,7 +39,7 @@ class Candidates:
         self._bases: dict[object, _Base] = {}
         self._cells: dict[object, npt.NDArray[np.intp]] = {}
         self._prints: dict[tuple[object, ...], list[Term]] = {}
-        self._sample = slice(None, None, max(1, len(data) // SAMPLE))
+        self._sample = slice(None, None, max(1, len(data) // COMPARED_ROWS))
 
     def refuse(self, term: Term) -> str | None:
         """Why the term cannot be, or None."""
@@ -68,8 +68,8 @@ class Candidates:
         reason = self._empty_cell(levels, alternatives)
         if reason is not None:
             return reason
-        twin = self._twin(term, alternatives)
-        return None if twin is None else f"the same as '{twin}'"
+        duplicate = self._duplicate(term, alternatives)
+        return None if duplicate is None else f"the same as '{duplicate}'"
 
     def _empty_cell(self, covariates: list[Covariate], alternatives: tuple[int, ...]) -> str | None:
         """A combination of levels, none the reference, that no situation has; None without."""
@@ -134,12 +134,12 @@ class Candidates:
             return _Base(0, str(error).rstrip("."))
         return _Base(len(term.how.labels(parameters)), None, parameters)
 
-    def _twin(self, term: Term, alternatives: tuple[int, ...]) -> Term | None:
+    def _duplicate(self, term: Term, alternatives: tuple[int, ...]) -> Term | None:
         """An earlier candidate with the same columns up to scale and shift."""
         some = self._standardised(term, alternatives, self._sample)
         if some is None:
             return None
-        # Candidates with the same print on some rows may be twins; only those are compared in full.
+        # Only candidates with the same print on some rows are compared in full.
         mark = np.random.default_rng(0).standard_normal(some.shape[1])
         key = (alternatives, len(some), *np.round(np.abs(some @ mark), 5))
         earlier = self._prints.setdefault(key, [])
@@ -168,10 +168,10 @@ class Candidates:
                 products += count * share * np.einsum("ak,bk->kab", away, away)
                 means, count = means + share * away, count + n
         size = np.einsum("kaa->ka", products)
-        if not count or (np.sqrt(size) <= TINY).any():
+        if not count or (np.sqrt(size) <= MIN_COLUMN_LENGTH).any():
             return False
         alike = np.abs(products[:, 0, 1]) / np.sqrt(size.prod(axis=1))
-        return bool((alike > 1 - SAME).all())
+        return bool((alike > 1 - SAME_CORRELATION_GAP).all())
 
     def _standardised(
         self, term: Term, alternatives: tuple[int, ...], rows: slice
@@ -186,7 +186,7 @@ class Candidates:
             return None
         columns = columns - columns.mean(axis=1, keepdims=True)
         size = np.sqrt(np.einsum("kn,kn->k", columns, columns))[:, None]
-        return None if (size <= TINY).any() else np.asarray(columns / size)
+        return None if (size <= MIN_COLUMN_LENGTH).any() else np.asarray(columns / size)
 
     def _values(self, term: Term, j: int, alternatives: tuple[int, ...], rows: slice) -> Floats:
         """The columns of a term for one alternative, as the design would expand them; (K, n)."""

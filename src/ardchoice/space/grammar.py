@@ -45,7 +45,7 @@ def parse_specification(text: str) -> Specification:
     Parameters
     ----------
     text
-        Such as ``"TRAIN: ASC + TT + log1p(CO) x GA"``. A line that begins with ``+`` goes on from
+        Such as ``"TRAIN: ASC + TT + log1p(CO) x GA"``. A line that begins with ``+`` continues
         the one before; ``#`` begins a comment.
 
     Returns
@@ -64,7 +64,7 @@ def parse_specification(text: str) -> Specification:
             continue
         if reader.take("+"):
             if where is None:
-                raise reader.error("a line that goes on with '+' needs one before it")
+                raise reader.error("a line that continues with '+' needs one before it")
         else:
             where = reader.where()
         terms += reader.items(where)
@@ -113,7 +113,7 @@ class _Reader:
         self.line, self.number, self.at = line, number, 0
 
     def error(self, expected: str, at: int | None = None) -> SpecificationError:
-        """What was expected, at a position (here, unless told) that a caret points to."""
+        """What was expected, at a position (default: here) that a caret points to."""
         at = self.skip_blanks() if at is None else at
         under = "".join("\t" if c == "\t" else " " for c in self.line[:at])
         return SpecificationError(

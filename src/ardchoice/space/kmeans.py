@@ -9,9 +9,9 @@ Values = npt.NDArray[np.float64]
 Places = npt.NDArray[np.intp]
 Counts = npt.NDArray[np.int64]
 
-PLACES = 400
+MAX_CLASS_STARTS = 400
 """Where classes may begin, for each of two ways to spread them: a second's work at most."""
-ROUNDS = 1000
+MAX_LLOYD_ROUNDS = 1000
 """Of Lloyd's iteration, which starts near its end and takes a handful."""
 
 
@@ -44,10 +44,10 @@ def _places(values: Values, k: int) -> Places:
     """Positions where a class may begin, always at another value; then the end."""
     gaps = np.diff(values, prepend=-np.inf)
     begins = np.flatnonzero(gaps > 0)
-    if len(begins) > 2 * PLACES:
+    if len(begins) > 2 * MAX_CLASS_STARTS:
         # Places where values are dense, k of them for certain, and where they are far apart.
-        even = np.linspace(0, len(begins) - 1, max(PLACES, k)).astype(np.intp)
-        widest = np.argpartition(gaps[begins], -PLACES)[-PLACES:]
+        even = np.linspace(0, len(begins) - 1, max(MAX_CLASS_STARTS, k)).astype(np.intp)
+        widest = np.argpartition(gaps[begins], -MAX_CLASS_STARTS)[-MAX_CLASS_STARTS:]
         begins = begins[np.union1d(even, widest)]
     return np.append(begins, len(values))
 
@@ -84,7 +84,7 @@ def _lloyd(values: Values, until: Counts, edges: Places) -> Values:
     middle = _middle(values, until)
     total = np.concatenate([[0.0], np.cumsum((values - middle) * np.diff(until))])
     cuts = values[edges[1:-1]]
-    for _ in range(ROUNDS):
+    for _ in range(MAX_LLOYD_ROUNDS):
         means = middle + np.diff(total[edges]) / np.diff(until[edges])
         midway = (means[1:] + means[:-1]) / 2
         moved = np.concatenate([[0], np.searchsorted(values, midway), [len(values)]])

@@ -12,11 +12,11 @@ from ardchoice.space.terms import Term
 
 Size = Literal["medium", "large", "extreme"]
 
-ATTRIBUTES = ("TT", "CO", "HE")
+SURVEY_ATTRIBUTES = ("TT", "CO", "HE")
 MEDIUM_BY = ("GA", "AGE", "PURPOSE")
 LARGE_BY = ("GA", "AGE", "PURPOSE", "WHO", "LUGGAGE", "INCOME")
-MEDIUM = ("linear", "log1p")
-LARGE = ("linear", "log1p", "boxcox(1)", "segments(4)", "segments(8)")
+MEDIUM_TRANSFORMS = ("linear", "log1p")
+LARGE_TRANSFORMS = ("linear", "log1p", "boxcox(1)", "segments(4)", "segments(8)")
 
 
 def swissmetro_space(data: ChoiceData, size: Size = "medium") -> SearchSpace:
@@ -25,14 +25,14 @@ def swissmetro_space(data: ChoiceData, size: Size = "medium") -> SearchSpace:
     Parameters
     ----------
     data
-        From `datasets.swissmetro_choices`, or with choices drawn anew; for the extreme space with
+        From `datasets.swissmetro_choices`, or with choices drawn again; for the extreme space with
         noise columns, `datasets.swissmetro_choices(noise_to=1000)`.
     size
         ``"medium"``: 72 terms, 252 columns. ``"large"``: 178 terms, 602 columns. ``"extreme"``: the
         large one and every noise column, each a term of its own.
     """
     if size == "medium":
-        return SearchSpace(data, MEDIUM, MEDIUM_BY, "CAR", attributes=ATTRIBUTES)
+        return SearchSpace(data, MEDIUM_TRANSFORMS, MEDIUM_BY, "CAR", attributes=SURVEY_ATTRIBUTES)
     if size not in ("large", "extreme"):
         raise ArdchoiceError(f"The spaces are 'medium', 'large' and 'extreme', not {size!r}.")
     noise = [a for a in data.attributes.values() if a.name.startswith(NOISE_PREFIX)]
@@ -40,8 +40,13 @@ def swissmetro_space(data: ChoiceData, size: Size = "medium") -> SearchSpace:
         raise ArdchoiceError(
             "The extreme space needs noise: ac.datasets.swissmetro_choices(noise_to=1000)."
         )
-    forms: dict[str, Sequence[str]] = {"TT": LARGE, "CO": LARGE, "SM: CO": LARGE[:3], "HE": MEDIUM}
+    forms: dict[str, Sequence[str]] = {
+        "TT": LARGE_TRANSFORMS,
+        "CO": LARGE_TRANSFORMS,
+        "SM: CO": LARGE_TRANSFORMS[:3],
+        "HE": MEDIUM_TRANSFORMS,
+    }
     # Noise stands alone; only what the survey asked is interacted.
     alone = [Term((data.alternatives[a.alternatives[0]],), a.name) for a in noise]
     add = alone if size == "extreme" else ()
-    return SearchSpace(data, forms, LARGE_BY, "CAR", attributes=ATTRIBUTES, add=add)
+    return SearchSpace(data, forms, LARGE_BY, "CAR", attributes=SURVEY_ATTRIBUTES, add=add)

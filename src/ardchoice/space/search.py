@@ -25,7 +25,7 @@ _CALL = re.compile(r"\s*(\w+)\s*(?:\(([^()]*)\))?\s*")
 
 @dataclass(frozen=True)
 class SpaceOptions:
-    """What a `SearchSpace` was told, under the names of its parameters."""
+    """The options of a `SearchSpace`, under the names of its parameters."""
 
     transforms: tuple[Transform, ...] | Mapping[str, tuple[Transform, ...]] = (Linear(),)
     by: tuple[str, ...] = ()
@@ -57,9 +57,9 @@ class SearchSpace:
     by
         Covariates to interact with.
     base
-        The alternative without a constant; the last unless told.
+        The alternative without a constant. Default: the last.
     attributes
-        Attributes to consider; all of them unless told.
+        Attributes to consider. Default: all of them.
     depth
         How many covariates at once: 2 gives ``CO x GA x PURPOSE``.
     constants
@@ -88,7 +88,7 @@ class SearchSpace:
     columns
         How many columns each term has; shape (T,).
     told
-        The words it was made from.
+        The options it was made from.
     """
 
     def __init__(
@@ -280,7 +280,7 @@ class _Forms:
 
     @property
     def told(self) -> tuple[Transform, ...] | dict[str, tuple[Transform, ...]]:
-        """As it was said: for all attributes, or by name."""
+        """As given: for all attributes, or by name."""
         if self.for_all is not None:
             return tuple(self.for_all)
         return {name: tuple(forms) for name, forms in self.by_name.items()}

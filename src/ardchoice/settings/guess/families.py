@@ -7,18 +7,18 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from ardchoice.settings.guess.words import (
-    AVAILABLE,
-    UNLABELLED,
-    UNLIKED,
+    AVAILABLE_WORDS,
+    UNLABELLED_WORDS,
+    UNLIKED_WORDS,
     pieces,
     plain,
     says,
     unlike_others,
 )
 
-LONGEST = 3
+MAX_ALTERNATIVE_WORDS = 3
 """Words that the name of an alternative may have in a column's name."""
-MOST_SETS = 60
+MAX_ALTERNATIVE_SETS = 60
 """Sets of alternatives looked at, those with the most columns first."""
 
 Template = tuple[str, str]
@@ -67,7 +67,7 @@ def find_families(names: Sequence[str]) -> list[Family]:
     for together in (_union(cuts, 0), _union(cuts, 1)):
         if together:
             sets.setdefault(together, len(together))
-    best = sorted(sets, key=lambda s: -sets[s])[:MOST_SETS]
+    best = sorted(sets, key=lambda s: -sets[s])[:MAX_ALTERNATIVE_SETS]
     families = [family_of(alternatives, names, cuts) for alternatives in best]
     return sorted(families, key=lambda f: -len(f.columns))
 
@@ -106,7 +106,7 @@ def _usual_order(
         tuple(sorted(where, key=lambda a: position[where[a]]))
         for template, where in templates.items()
         # Availability is often added later, in an order of its own.
-        if not says(attribute_name(template), AVAILABLE)
+        if not says(attribute_name(template), AVAILABLE_WORDS)
     )
     first = max(votes, key=lambda order: (len(order), votes[order]), default=())
     known = [a for where in templates.values() for a in where]
@@ -122,7 +122,7 @@ def _cuts(names: Sequence[str]) -> dict[Template, dict[str, str]]:
         for i, first in enumerate(parts):
             if not first[0].isalnum():
                 continue
-            for j in range(i + 1, min(i + 2 * LONGEST, len(parts) + 1)):
+            for j in range(i + 1, min(i + 2 * MAX_ALTERNATIVE_WORDS, len(parts) + 1)):
                 if not parts[j - 1][0].isalnum():
                     continue
                 template = ("".join(parts[:i]), "".join(parts[j:]))
@@ -147,7 +147,7 @@ def attribute_name(template: Template) -> str:
     before = template[0].strip("_.- :/")
     after = template[1].strip("_.- :/")
     parts = [p for p in (before, after) if p]
-    if len(parts) == 2 and plain(parts[0]) in UNLABELLED:
+    if len(parts) == 2 and plain(parts[0]) in UNLABELLED_WORDS:
         parts = parts[1:]
     return "_".join(parts)
 
@@ -160,9 +160,9 @@ def pattern_of(template: Template) -> str:
 def plausibility(family: Family) -> float:
     """How much alternatives sound like alternatives rather than like attributes or people."""
     n = len(family.alternatives)
-    bad = sum(bool(says(a, AVAILABLE) or says(a, UNLIKED)) for a in family.alternatives)
+    bad = sum(bool(says(a, AVAILABLE_WORDS) or says(a, UNLIKED_WORDS)) for a in family.alternatives)
     good = sum(
-        bool(says(attribute_name(t), AVAILABLE) or says(attribute_name(t), UNLIKED))
+        bool(says(attribute_name(t), AVAILABLE_WORDS) or says(attribute_name(t), UNLIKED_WORDS))
         for t in family.templates
     )
     # A word that stands alone between separators, rather than TIME in TIME1.

@@ -27,10 +27,10 @@ from ardchoice.settings.guess.plan import plan_space
 from ardchoice.settings.guess.profile import Column, named, profile_table
 from ardchoice.settings.guess.roles import Finding, Roles
 from ardchoice.settings.guess.wide import guess_wide
-from ardchoice.settings.guess.words import CHOICE, says
+from ardchoice.settings.guess.words import CHOICE_WORDS, says
 from ardchoice.settings.reading import parse_settings
 
-ROLES = (
+ROLE_NAMES = (
     "layout",
     "choice",
     "situation",
@@ -41,10 +41,10 @@ ROLES = (
     "weight",
 )
 """What can be answered instead of guessed."""
-MANY = 0.2
+MAX_SILENT_DROP_SHARE = 0.2
 """Share of rows left out from which the file says so at the top."""
-MOST_SUSPECTS = 5
-"""Suspicious values told of at the top, one by one."""
+MAX_LISTED_SUSPECTS = 5
+"""Suspicious values shown at the top, one by one."""
 
 
 def guess_settings(
@@ -61,10 +61,10 @@ def guess_settings(
         Of the table (CSV, TSV, Parquet).
     answers
         Role -> column (layout: wide or long; availability: a pattern such as ``"{alt}_AV"``), where
-        it is known; an empty text for none. The roles are those of `ROLES`.
+        it is known; an empty text for none. The roles are those of `ROLE_NAMES`.
     folder
-        Where the file will be: the table's path in it is relative to that. The table's own folder
-        unless told.
+        Where the file will be: the table's path in it is relative to that. Default: the table's own
+        folder.
 
     Returns
     -------
@@ -88,7 +88,10 @@ def guess_settings(
     suspects = {**_coded_suspects(roles, columns), **trial.suspects}
     roles = replace(roles, suspects=tuple(dict.fromkeys(c for c, _ in suspects)))
     said = [f"{what}: see missing_values." for what in suspects.values()]
-    doubts += (*said[:MOST_SUSPECTS], *["There are more such values."][: len(said) > MOST_SUSPECTS])
+    doubts += (
+        *said[:MAX_LISTED_SUSPECTS],
+        *["There are more such values."][: len(said) > MAX_LISTED_SUSPECTS],
+    )
     if doubts:
         text = write_page(roles, plan, where, size, trial.dropped, doubts)
     return text
@@ -111,7 +114,7 @@ def guess_findings(
     """
     _, roles = _look(look_at(path), answers or {})
     found = {"layout": roles.layout, **roles.findings}
-    return {role: found[role] for role in ROLES if role in found}
+    return {role: found[role] for role in ROLE_NAMES if role in found}
 
 
 def _look(table: Table, answers: Mapping[str, str]) -> tuple[list[Column], Roles]:
@@ -151,7 +154,7 @@ def _situation(columns: Sequence[Column], roles: Roles) -> Column | None:
 
 def _says_chosen(layouts: Sequence[object]) -> bool:
     chosen = getattr(layouts[0], "chosen", None)
-    return chosen is not None and says(chosen.name, CHOICE) > 0
+    return chosen is not None and says(chosen.name, CHOICE_WORDS) > 0
 
 
 def _with_people(
@@ -233,8 +236,8 @@ def _two_together(roles: Roles, one: str, two: str) -> Roles:
 
 def _check_answers(table: Table, answers: Mapping[str, str]) -> None:
     for role, value in answers.items():
-        if role not in ROLES:
-            raise ArdchoiceError(f"There is no role {role!r}. {did_you_mean(role, ROLES)}")
+        if role not in ROLE_NAMES:
+            raise ArdchoiceError(f"There is no role {role!r}. {did_you_mean(role, ROLE_NAMES)}")
         if role == "layout":
             if value not in ("wide", "long"):
                 raise ArdchoiceError(f"The layout is 'wide' or 'long', not {value!r}.")
@@ -350,7 +353,7 @@ def _first_sentence(message: str) -> str:
 
 def _left_out(data: ChoiceData, rows: int) -> tuple[str, ...]:
     gone = next((len(p.rows) for p in data.warnings if p.code == "dropped"), 0)
-    if gone <= MANY * (gone + len(data)):
+    if gone <= MAX_SILENT_DROP_SHARE * (gone + len(data)):
         return ()
     share = 100 * gone / (gone + len(data))
     return (

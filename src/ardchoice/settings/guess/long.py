@@ -13,24 +13,24 @@ import pandas as pd
 from ardchoice.settings.guess.profile import Column, named
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
 from ardchoice.settings.guess.words import (
-    ALTERNATIVE,
-    CHOICE,
-    DESIGN,
-    PERSON,
-    SITUATION,
-    UNLABELLED,
-    WEIGHT,
+    ALTERNATIVE_WORDS,
+    CHOICE_WORDS,
+    DESIGN_WORDS,
+    PERSON_WORDS,
+    SITUATION_WORDS,
+    UNLABELLED_WORDS,
+    WEIGHT_WORDS,
     says,
     unlike_others,
     words,
 )
 
-MOST_ALTERNATIVES = 1000
-ONE_CHOSEN = 0.95
+MAX_ALTERNATIVES = 1000
+MIN_ONE_CHOSEN_SHARE = 0.95
 """Share of situations with just one chosen row: the others may be slips."""
-ONLY_ONCE = 0.99
+MIN_UNIQUE_ROW_SHARE = 0.99
 """Share of rows that are the only one of their situation and alternative."""
-MOST_TRIED = 12
+MAX_TRIED_COLUMNS = 12
 """Columns tried for a role, the likeliest first."""
 
 
@@ -68,26 +68,26 @@ def find_layouts(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
     names = _asked(columns, answers.get("alternative")) or [
         c
         for c in columns
-        if 2 <= c.distinct <= MOST_ALTERNATIVES and not c.missing and (c.whole or not c.numeric)
+        if 2 <= c.distinct <= MAX_ALTERNATIVES and not c.missing and (c.whole or not c.numeric)
     ]
     # What a user says of all three is not doubted; what is wrong with it, reading will tell.
-    told = all(answers.get(role) for role in ("situation", "alternative", "chosen"))
-    marks.sort(key=lambda c: -says(c.name, CHOICE))
-    ids.sort(key=lambda c: (-says(c.name, SITUATION), -c.distinct))
-    names.sort(key=lambda c: (-says(c.name, ALTERNATIVE), c.distinct))
+    all_given = all(answers.get(role) for role in ("situation", "alternative", "chosen"))
+    marks.sort(key=lambda c: -says(c.name, CHOICE_WORDS))
+    ids.sort(key=lambda c: (-says(c.name, SITUATION_WORDS), -c.distinct))
+    names.sort(key=lambda c: (-says(c.name, ALTERNATIVE_WORDS), c.distinct))
     out = []
-    for chosen in marks[:MOST_TRIED]:
-        for situation in ids[:MOST_TRIED]:
+    for chosen in marks[:MAX_TRIED_COLUMNS]:
+        for situation in ids[:MAX_TRIED_COLUMNS]:
             one = one_chosen(situation.codes, chosen.marked)
-            if one < ONE_CHOSEN and not told:
+            if one < MIN_ONE_CHOSEN_SHARE and not all_given:
                 continue
-            for alternative in names[:MOST_TRIED]:
+            for alternative in names[:MAX_TRIED_COLUMNS]:
                 if alternative in (situation, chosen):
                     continue
-                if same_within(alternative, chosen) and not told:
+                if same_within(alternative, chosen) and not all_given:
                     continue  # a constant of one alternative, not a choice
                 unique = only_once(situation.codes, alternative.codes)
-                if unique >= ONLY_ONCE or told:
+                if unique >= MIN_UNIQUE_ROW_SHARE or all_given:
                     score = _score(situation, alternative, chosen) + one + unique
                     out.append(Layout(situation, alternative, chosen, score, one, unique))
     return sorted(out, key=lambda found: -found.score)
@@ -99,8 +99,8 @@ def _asked(columns: Sequence[Column], name: str | None) -> list[Column]:
 
 
 def _score(situation: Column, alternative: Column, chosen: Column) -> float:
-    score = 1.5 * says(chosen.name, CHOICE) + says(situation.name, SITUATION)
-    score += 1.5 * says(alternative.name, ALTERNATIVE)
+    score = 1.5 * says(chosen.name, CHOICE_WORDS) + says(situation.name, SITUATION_WORDS)
+    score += 1.5 * says(alternative.name, ALTERNATIVE_WORDS)
     # Each stands at most once in a situation, so there are about as many as rows in it.
     per_situation = situation.rows / situation.distinct
     score -= abs(np.log(alternative.distinct / per_situation))
@@ -124,25 +124,25 @@ def two_columns(
 ) -> tuple[str, str, Layout] | None:
     """Two columns that only together number the situations, and the layout that they make."""
     marks = _asked(columns, answers.get("chosen")) or [
-        c for c in columns if c.is_mark and c.distinct == 2 and says(c.name, CHOICE)
+        c for c in columns if c.is_mark and c.distinct == 2 and says(c.name, CHOICE_WORDS)
     ]
     ids = [c for c in columns if not c.missing and 2 <= c.distinct <= c.rows / 2]
-    ids = [c for c in ids if says(c.name, SITUATION | DESIGN | PERSON)]
+    ids = [c for c in ids if says(c.name, SITUATION_WORDS | DESIGN_WORDS | PERSON_WORDS)]
     said = answers.get("situation", "").split(", ")
     if len(said) == 2:
         ids = [c for name in said for c in _asked(columns, name)]
     names = _asked(columns, answers.get("alternative")) or [
-        c for c in columns if c.distinct >= 2 and says(c.name, ALTERNATIVE)
+        c for c in columns if c.distinct >= 2 and says(c.name, ALTERNATIVE_WORDS)
     ]
     for chosen in marks:
-        for one, two in combinations(ids[:MOST_TRIED], 2):
+        for one, two in combinations(ids[:MAX_TRIED_COLUMNS], 2):
             both = together(one, two)
             share = one_chosen(both.codes, chosen.marked)
-            if share < ONE_CHOSEN:
+            if share < MIN_ONE_CHOSEN_SHARE:
                 continue
             for alternative in names:
                 unique = only_once(both.codes, alternative.codes)
-                if alternative not in (one, two, chosen) and unique >= ONLY_ONCE:
+                if alternative not in (one, two, chosen) and unique >= MIN_UNIQUE_ROW_SHARE:
                     layout = Layout(both, alternative, chosen, 0.0, share, unique)
                     return one.name, two.name, layout
     return None
@@ -180,13 +180,13 @@ def guess_long(
             alternative.name,
             "every value stands at most once in a situation",
             _others(others, "alternative", alternative),
-            sure=says(alternative.name, ALTERNATIVE) > 0,
+            sure=says(alternative.name, ALTERNATIVE_WORDS) > 0,
         ),
         "chosen": Finding(
             chosen.name,
             f"yes or no, and yes once in a situation ({100 * chosen.marked.mean():.3g}% of rows)",
             _others(others, "chosen", chosen),
-            sure=says(chosen.name, CHOICE) > 0,
+            sure=says(chosen.name, CHOICE_WORDS) > 0,
         ),
     }
     used = {situation.name, alternative.name, chosen.name}
@@ -195,7 +195,7 @@ def guess_long(
     for column in columns:
         if column.name in used or column.is_constant or same_within(situation, column):
             continue
-        if says(column.name, WEIGHT) == 2:
+        if says(column.name, WEIGHT_WORDS) == 2:
             continue
         if same_within(alternative, column):
             left_out[column.name] = (
@@ -211,7 +211,7 @@ def guess_long(
     numbers = all(text.lstrip("-").isdigit() for text in codes)
     placeless, apart = unlike_others(list(codes))
     if numbers:  # modes may have numbers, too: the name of the column tells
-        placeless = any(w in UNLABELLED for w in words(alternative.name))
+        placeless = any(w in UNLABELLED_WORDS for w in words(alternative.name))
     doubts = []
     if numbers and not placeless:
         doubts.append(

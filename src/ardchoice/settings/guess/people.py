@@ -11,27 +11,27 @@ from ardchoice.settings.guess.long import same_within
 from ardchoice.settings.guess.profile import Column
 from ardchoice.settings.guess.roles import Finding, Variable
 from ardchoice.settings.guess.words import (
-    DESIGN,
-    PEOPLE,
-    PERSON,
-    PERSON_SURE,
-    PLACES,
-    WEIGHT,
+    DESIGN_WORDS,
+    PEOPLE_WORDS,
+    PERSON_WORDS,
+    PLACE_WORDS,
+    SURE_PERSON_WORDS,
+    WEIGHT_WORDS,
     says,
     words,
 )
 
-REPEATED = 1.2
+MIN_SITUATIONS_PER_PERSON = 1.2
 """Situations per person from which there is something to cluster by."""
-MOST_LEVELS = 30
+MAX_TEXT_LEVELS = 30
 """Texts with more levels are no categories that a model could use."""
-MOST_CODES = 60
+MAX_CODE_VALUES = 60
 """Beyond this many distinct whole numbers they are surely quantities."""
-RARE = 0.02
+RARE_LEVEL_SHARE = 0.02
 """Levels with a smaller share of the rows are pooled."""
-TINY = 0.005
+TINY_LEVELS_SHARE = 0.005
 """Levels that together have a smaller share than this are a level nothing can be learned of."""
-UNKNOWN = "unknown"
+MISSING_LEVEL = "unknown"
 
 
 def find_person(
@@ -45,16 +45,18 @@ def find_person(
     named_so = [
         c
         for c in columns
-        if says(c.name, PERSON)
+        if says(c.name, PERSON_WORDS)
         and not c.missing
         and (c.whole or not c.numeric)
         and c.distinct > 1
         and c is not situation
         and (situation is None or same_within(situation, c))
     ]
-    repeated = [c for c in named_so if situations / c.distinct >= REPEATED]
+    repeated = [c for c in named_so if situations / c.distinct >= MIN_SITUATIONS_PER_PERSON]
     # 'household' and 'id' are less sure than 'person', and whoever has more values is the finer id.
-    repeated.sort(key=lambda c: (-says(c.name, PERSON_SURE), -says(c.name, PERSON), -c.distinct))
+    repeated.sort(
+        key=lambda c: (-says(c.name, SURE_PERSON_WORDS), -says(c.name, PERSON_WORDS), -c.distinct)
+    )
     repeated = [c for c in repeated if c.distinct > 12 or situations / c.distinct < 100]
     if repeated:
         best = repeated[0]
@@ -71,7 +73,7 @@ def find_weight(columns: Sequence[Column], answers: Mapping[str, str]) -> Findin
     if "weight" in answers:
         return Finding(answers["weight"] or None, "as you said")
     for column in columns:
-        called = says(column.name, WEIGHT)
+        called = says(column.name, WEIGHT_WORDS)
         if called == 2 and column.numeric and column.low >= 0 and not column.is_constant:
             if column.missing:
                 continue
@@ -120,11 +122,13 @@ def why_not(column: Column, choice: Column | None, situation: Column | None) -> 
     codes_or_text = column.whole or not column.numeric
     if codes_or_text and column.distinct > 0.5 * situations and column.distinct > CODE_LEVELS:
         return "a different value in nearly every row: it numbers something"
-    if says(column.name, DESIGN) == 2 or (says(column.name, PERSON) and column.distinct > 12):
+    if says(column.name, DESIGN_WORDS) == 2 or (
+        says(column.name, PERSON_WORDS) and column.distinct > 12
+    ):
         return "bookkeeping of the survey, by its name"
-    if codes_or_text and column.distinct > CODE_LEVELS and says(column.name, PLACES):
+    if codes_or_text and column.distinct > CODE_LEVELS and says(column.name, PLACE_WORDS):
         return f"{column.distinct} places: {_pooled(column.name)} would take the large ones"
-    if not column.numeric and column.distinct > MOST_LEVELS:
+    if not column.numeric and column.distinct > MAX_TEXT_LEVELS:
         return f"text with {column.distinct} different values"
     if column.missing > 0.5 * column.rows:
         return f"missing in {100 * column.missing / column.rows:.0f}% of the rows"
@@ -159,7 +163,7 @@ def covariate(column: Column) -> Variable:
     few = column.distinct <= CODE_LEVELS
     share = 100 * column.missing / column.rows
     gone = f", missing in {share:.2g}%" if column.missing else ""
-    few_missing = 0 < column.missing < RARE * column.rows
+    few_missing = 0 < column.missing < RARE_LEVEL_SHARE * column.rows
     if few_missing:
         gone += ": such rows are left out"
     if not column.numeric or (few and column.whole):
@@ -168,26 +172,30 @@ def covariate(column: Column) -> Variable:
         if few and column.numeric and column.distinct > 3:
             why += '. kind = "numeric" if they are quantities'
         if column.missing and not few_missing:
-            how["missing"] = UNKNOWN
+            how["missing"] = MISSING_LEVEL
         levels = len(column.labels) + ("missing" in how)
-        rare = [text for text, s in zip(column.labels, column.shares, strict=True) if s < RARE]
+        rare = [
+            text
+            for text, s in zip(column.labels, column.shares, strict=True)
+            if s < RARE_LEVEL_SHARE
+        ]
         kept = [text for text in column.labels if text not in rare]
         if rare and len(kept) > 1:
-            if sum(s for s in column.shares if s < RARE) < TINY:
+            if sum(s for s in column.shares if s < RARE_LEVEL_SHARE) < TINY_LEVELS_SHARE:
                 how["levels"] = kept
                 why += f". Too few rows have {', '.join(rare[:6])}: they are left out"
                 levels -= len(rare)
             else:
-                how["pool_below"] = RARE
-                why += f". Levels below {100 * RARE:g}% become one, 'other'"
+                how["pool_below"] = RARE_LEVEL_SHARE
+                why += f". Levels below {100 * RARE_LEVEL_SHARE:g}% become one, 'other'"
                 levels -= len(rare) - 1
         return Variable(column.name, how, why, max(levels - 1, 1))
     spread = f"{column.low:g} to {column.high:g}"
     if column.missing and not few_missing:
-        how = {"kind": "cut", "quantiles": 3, "missing": UNKNOWN}
+        how = {"kind": "cut", "quantiles": 3, "missing": MISSING_LEVEL}
         return Variable(column.name, how, f"a number, {spread}{gone}: three classes", 3)
     why = f"a number, {spread}{gone}. Classes: {{ quantiles = 3 }} or {{ edges = [...] }}"
-    if column.whole and column.distinct <= MOST_CODES:
+    if column.whole and column.distinct <= MAX_CODE_VALUES:
         why = (
             f"{column.distinct} different whole numbers, {spread}{gone}: a quantity, or else "
             'codes: { kind = "categorical", pool_below = 0.05 }'
@@ -202,5 +210,5 @@ def _values(column: Column) -> str:
 
 def plausible(variable: Variable) -> tuple[int, int]:
     """Sort key: what is likely to matter to how people choose comes first."""
-    said = [PEOPLE.index(w) for w in words(variable.name) if w in PEOPLE]
-    return (min(said) if said else len(PEOPLE), variable.columns)
+    said = [PEOPLE_WORDS.index(w) for w in words(variable.name) if w in PEOPLE_WORDS]
+    return (min(said) if said else len(PEOPLE_WORDS), variable.columns)

@@ -19,7 +19,7 @@ from ardchoice.data import (
     mostly_numbers,
 )
 
-MOST_LABELS = 1000
+MAX_LABELS = 1000
 """Beyond this many distinct values their labels are of no use."""
 
 
@@ -99,7 +99,7 @@ def profile_column(series: Series, position: int = 0) -> Column:
         if len(usable):
             low, high = float(usable.min()), float(usable.max())
             whole = bool(np.all(usable % 1 == 0))
-    few = len(labels) <= MOST_LABELS
+    few = len(labels) <= MAX_LABELS
     counts = np.bincount(codes[codes >= 0], minlength=len(labels)) if few else np.empty(0)
     return Column(
         name=series.name,
@@ -118,7 +118,7 @@ def profile_column(series: Series, position: int = 0) -> Column:
 
 
 def _codes(series: Series) -> tuple[npt.NDArray[np.intp], list[str]]:
-    if series.is_numeric and len(pd.unique(series.values)) > MOST_LABELS:
+    if series.is_numeric and len(pd.unique(series.values)) > MAX_LABELS:
         codes, values = pd.factorize(series.values)
         return np.asarray(codes, dtype=np.intp), [""] * len(values)
     return factorise(series)

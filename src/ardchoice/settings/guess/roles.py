@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass, field
 
 
@@ -47,6 +48,20 @@ class Variable:
     why: str = ""
     columns: int = 1
 
+    def columns_in(self, names: Collection[str]) -> set[str]:
+        """Columns of a table that it is read from."""
+        return expand_pattern(self.how.get("column", self.name), names)
+
+
+def expand_pattern(where: object, names: Collection[str]) -> set[str]:
+    """Which of a table's columns a column, a pattern or alternative -> column means."""
+    if isinstance(where, dict):
+        return set(where.values()) & set(names)
+    before, is_pattern, after = str(where).partition("{alt}")
+    if not is_pattern:
+        return {before} & set(names)
+    return {name for name in names if name.startswith(before) and name.endswith(after)}
+
 
 @dataclass(frozen=True)
 class Roles:
@@ -70,7 +85,7 @@ class Roles:
     apart
         Alternatives unlike the others: none of these, the status quo.
     doubts
-        What the file must say plainly, a sentence each.
+        What the file must say at its top, a sentence each.
     suspects
         Values that look like codes for missing ones.
     pair

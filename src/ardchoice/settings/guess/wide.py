@@ -21,17 +21,24 @@ from ardchoice.settings.guess.families import (
 )
 from ardchoice.settings.guess.profile import Column, named
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
-from ardchoice.settings.guess.words import AVAILABLE, CHOICE, CHOSEN_SURE, OPT_OUT, plain, says
+from ardchoice.settings.guess.words import (
+    AVAILABLE_WORDS,
+    CHOICE_WORDS,
+    OPT_OUT_WORDS,
+    SURE_CHOICE_WORDS,
+    plain,
+    says,
+)
 
-RARE = 0.02
+MIN_CODE_SHARE = 0.02
 """A code that fewer rows than this have is a slip or 'unknown', not an alternative."""
-MOST_PERMUTED = 6
+MAX_PERMUTED_ALTERNATIVES = 6
 """Alternatives up to which every way to match codes is tried against the availability."""
-MOST_LISTED = 12
+MAX_LISTED_COLUMNS = 12
 """Columns of an attribute that are listed one by one."""
-TOLERATED = 0.02
+MAX_UNAVAILABLE_SHARE = 0.02
 """Share of choices of something unavailable that may be slips."""
-NEARLY = 3.0
+NEAR_SCORE_DIFFERENCE = 3.0
 """A choice column whose score is lower by less than this is worth a mention."""
 
 
@@ -72,7 +79,7 @@ def guess_wide(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles |
     others = [
         m.choice.name
         for m in matches[1:]
-        if m.choice and m.choice is not best.choice and m.score > best.score - NEARLY
+        if m.choice and m.choice is not best.choice and m.score > best.score - NEAR_SCORE_DIFFERENCE
     ]
     findings = {
         "layout": Finding("wide", _why_wide(best)),
@@ -148,8 +155,8 @@ def match_codes(family: Family, column: Column, asked: bool = False) -> Match | 
         for text, share in zip(column.labels, column.shares, strict=True)
         if text not in codes.values()
     }
-    score = fit + 1.5 * says(column.name, CHOICE) + plausibility(family) + _size(family)
-    score += 1.0 * (says(column.name, CHOSEN_SURE) > 0) + 5.0 * asked
+    score = fit + 1.5 * says(column.name, CHOICE_WORDS) + plausibility(family) + _size(family)
+    score += 1.0 * (says(column.name, SURE_CHOICE_WORDS) > 0) + 5.0 * asked
     score -= 0.5 * len(extra) + 2.0 * (sum(extra.values()) > 0.3)
     return Match(family, column, codes, extra, how, score)
 
@@ -232,7 +239,9 @@ def _is_availability(
     template: Template, where: Mapping[str, str], columns: Sequence[Column]
 ) -> bool:
     marks = [named(columns, c) for c in where.values()]
-    return says(attribute_name(template), AVAILABLE) > 0 and all(c and c.is_mark for c in marks)
+    return says(attribute_name(template), AVAILABLE_WORDS) > 0 and all(
+        c and c.is_mark for c in marks
+    )
 
 
 def _check_codes(
@@ -290,14 +299,14 @@ def best_order(absent: npt.NDArray[np.float64]) -> tuple[int, ...] | None:
     """
     n = len(absent)
     rows = np.arange(n)
-    if not (absent > TOLERATED).any():
+    if not (absent > MAX_UNAVAILABLE_SHARE).any():
         return None
-    if (absent[rows, rows] <= TOLERATED).all():
+    if (absent[rows, rows] <= MAX_UNAVAILABLE_SHARE).all():
         return tuple(range(n))
-    if n > MOST_PERMUTED:
+    if n > MAX_PERMUTED_ALTERNATIVES:
         return None
     orders = permutations(range(n))
-    return next((p for p in orders if (absent[rows, list(p)] <= TOLERATED).all()), None)
+    return next((p for p in orders if (absent[rows, list(p)] <= MAX_UNAVAILABLE_SHARE).all()), None)
 
 
 # -- What was found, with reasons ----------------------------------------------------------------
@@ -309,7 +318,7 @@ def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[s
     without: list[str] = []
     notes: list[str] = []
     for text, share in match.extra.items():
-        if share < RARE or text.startswith("-"):
+        if share < MIN_CODE_SHARE or text.startswith("-"):
             continue
         taken = {plain(a) for a in codes}
         name = text if not text.isdigit() and plain(text) not in taken else f"none_{text}"
@@ -317,7 +326,7 @@ def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[s
             name = "none"
         codes[name] = text
         without.append(name)
-        if not says(text, OPT_OUT):
+        if not says(text, OPT_OUT_WORDS):
             notes.append(
                 f"The choice has the code {text} in {100 * share:.0f}% of the rows, and no columns "
                 f"belong to it: it is taken as an alternative '{name}' without attributes, such as "
@@ -337,7 +346,7 @@ def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str,
         return Finding(None, "no column has a code for each alternative", (), sure=False)
     if answers.get("choice"):
         return Finding(match.choice.name, "as you said")
-    named_so = says(match.choice.name, CHOICE) > 0
+    named_so = says(match.choice.name, CHOICE_WORDS) > 0
     why = "it is called so and " if named_so else "its name does not say so, but "
     shown = _few(match.choice.labels, 6)
     return Finding(match.choice.name, f"{why}its values are {shown}", others, sure=named_so)
@@ -384,7 +393,7 @@ def _attributes(
             name += "_"
         taken.add(name)
         # Where an alternative has no such column the pattern does too, but with a warning.
-        complete = set(where) == set(alternatives) or len(where) > MOST_LISTED
+        complete = set(where) == set(alternatives) or len(where) > MAX_LISTED_COLUMNS
         how: dict[str, object] = {"column": pattern_of(template) if complete else dict(where)}
         why = f"columns {_few(list(where.values()))}"
         if len(where) == 1 and len(family.alternatives) > 1:

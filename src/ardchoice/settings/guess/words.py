@@ -14,57 +14,57 @@ def _set(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-CHOICE = _set(
+CHOICE_WORDS = _set(
     """choice choices chosen choose chose choix wahl gewaehlt gewahlt keuze eleccion scelta choisi
     selected selection select pick picked decision decided response answer y chosenalt chosenmode
     modechosen modechoice"""
 )
-CHOSEN_SURE = _set("choice chosen choix wahl keuze eleccion scelta selected picked")
-SITUATION = _set(
+SURE_CHOICE_WORDS = _set("choice chosen choix wahl keuze eleccion scelta selected picked")
+SITUATION_WORDS = _set(
     """situation sit choiceset set cset obs observation case caseid chid trip task question scenario
     choicesituation gid individual id record menu event session"""
 )
-ALTERNATIVE = _set(
+ALTERNATIVE_WORDS = _set(
     """alternative alt alternatives mode option product brand item concept profile card transport
     altern choicealt altid optionid modeid"""
 )
-UNLABELLED = _set(
+UNLABELLED_WORDS = _set(
     """alternative alt altern option opt profile card concept position pos choicealt product item
     prod left right a b c d e f altid optionid nr no number scenario"""
 )
 """Names of alternatives, or of their column, that say nothing but which is which."""
-PERSON = _set(
+PERSON_WORDS = _set(
     """id person personid pid respondent respondentid resp respid rid individual individu
     individualid indiv ind user userid subject subjectid participant participantid customer
     customerid panelid panelist household hhid traveller traveler patient client consumer member
     decisionmaker identifier idperson"""
 )
-PERSON_SURE = PERSON - {"id", "ind", "member", "client", "individual", "household", "hhid"}
-WEIGHT = _set("weight weights wt wgt gewicht poids peso expfac expansion wtperfin")
-AVAILABLE = _set("av avail available availability avl disponible disponibilite verfuegbar")
-DESIGN = _set(
+SURE_PERSON_WORDS = PERSON_WORDS - _set("id ind member client individual household hhid")
+WEIGHT_WORDS = _set("weight weights wt wgt gewicht poids peso expfac expansion wtperfin")
+AVAILABLE_WORDS = _set("av avail available availability avl disponible disponibilite verfuegbar")
+DESIGN_WORDS = _set(
     """row rowid index obs observation task question scenario block version set choiceset case
     survey sp rp group sequence order serial timestamp date file unnamed qes cs screen page"""
 )
 """Bookkeeping of a survey: seldom a reason to choose."""
-PLACES = _set(
+PLACE_WORDS = _set(
     """origin orig dest destination zone region canton zip zipcode postcode plz city town county
     state country location district municipality tract"""
 )
-UNLIKED = _set(
+UNLIKED_WORDS = _set(
     """time tt duration dur minutes mins hours ivt invt ivtt ovt ovtt access egress wait waiting
     waittime ttme headway he transfers transfer changes cost costs co price prices fare fares tc fee
     toll copay expense invc gc charge distance dist delay delays temps cout prix zeit kosten preis
     risk sideeffects"""
 )
 """Attributes of which more is seldom liked."""
-_PEOPLE = """income inc hinc earnings age sex male female gender purpose education educ edu luggage
-    license licence car cars vehicles ga ticket pass season first class work employed student
-    children kids household hhsize size psize who party married urban rural smoker insurance
+_PEOPLE_TEXT = """income inc hinc earnings age sex male female gender purpose education educ edu
+    luggage license licence car cars vehicles ga ticket pass season first class work employed
+    student children kids household hhsize size psize who party married urban rural smoker insurance
     experience"""
-PEOPLE = tuple(_PEOPLE.split())
+PEOPLE_WORDS = tuple(_PEOPLE_TEXT.split())
 """Facts about people that are often worth an interaction, the likeliest first."""
-OPT_OUT = _set(
+OPT_OUT_WORDS = _set(
     """none optout opt out outside nochoice neither status quo statusquo sq nobuy no current today
     donothing"""
 )
@@ -98,7 +98,7 @@ def unlike_others(names: Sequence[str]) -> tuple[bool, tuple[str, ...]]:
 
     Apart stand 'none', the status quo and the like.
     """
-    apart = tuple(n for n in names if plain(n) in OPT_OUT or set(words(n)) <= OPT_OUT)
+    apart = tuple(n for n in names if plain(n) in OPT_OUT_WORDS or set(words(n)) <= OPT_OUT_WORDS)
     rest = [words(n) for n in names if n not in apart]
-    numbered = all(w.isdigit() or w in UNLABELLED for name in rest for w in name)
+    numbered = all(w.isdigit() or w in UNLABELLED_WORDS for name in rest for w in name)
     return bool(rest) and numbered, apart
