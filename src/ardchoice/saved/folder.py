@@ -185,8 +185,8 @@ class _SavedFolder:
         """The file is whole, but not what it should be."""
         return ArdchoiceError(
             f"'{self.folder / INDEX_FILE}' is not a study that can be loaded: {why}. It is "
-            "written by study.save and not meant to be changed by hand; copy the folder again from where it "
-            "is still good, or make the study again and save it."
+            "written by study.save and not meant to be changed by hand; copy the folder again "
+            "from where it is still good, or make the study again and save it."
         )
 
 

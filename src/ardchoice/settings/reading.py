@@ -5,11 +5,9 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
-from collections.abc import Iterator, Mapping
 from itertools import islice
 from pathlib import Path
-from types import UnionType
-from typing import Annotated, Any, Literal, Union, get_args, get_origin
+from typing import Any, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
@@ -218,18 +216,13 @@ def _key(error: ErrorDetails) -> Key:
 
 def _set_aside(rest: Any, key: Key) -> Key:
     """Remove the deepest part of a key that is there; returns which that was."""
-    for depth, part in enumerate(key[:-1]):
-        inside = isinstance(rest, Mapping) and part in rest
-        inside = inside or (isinstance(rest, list) and isinstance(part, int) and part < len(rest))
-        after = rest[part] if inside else None
-        end = depth + 2 >= len(key) + 1
-        if not isinstance(after, (dict, list)) or end or not _holds(after, key[depth + 1]):
-            if inside:
-                rest.pop(part)
-            return key[: depth + 1]
-        rest = after
-    if _holds(rest, key[-1]):
-        rest.pop(key[-1])
+    for depth, part in enumerate(key, 1):
+        if not _holds(rest, part):
+            return key[:depth]
+        if depth == len(key) or not _holds(rest[part], key[depth]):
+            rest.pop(part)
+            return key[:depth]
+        rest = rest[part]
     return key
 
 
@@ -286,55 +279,42 @@ def _message(error: ErrorDetails, key: Key) -> str:
 def _unknown_key(loc: Key, key: Key) -> str:
     """A key that is not known here: the nearest one, or the section where it belongs."""
     name, model = str(key[-1]), _model_at(loc[:-1])
-    fields = list(model.model_fields) if model is not None else []
-    said = f"there is no {'section' if len(key) == 1 else 'key'} {name!r} here."
+    kind = "section" if len(key) == 1 else "key"
+    near = did_you_mean(name, list(model.model_fields) if model is not None else [])
     others = [
-        ".".join(map(str, where))
-        for where, other in _models()
-        if name in other.model_fields and where != key[:-1]
+        section
+        for section, field in StudySettings.model_fields.items()
+        if any(name in m.model_fields for m in _members(field.annotation))
+        and (section,) != key[:-1]
     ]
-    near = did_you_mean(name, fields)
     if others and not near.startswith("Did you mean"):
         near = f"It belongs in [{others[0]}]. {near}"
-    return f"{said} {near}"
-
-
-def _models() -> Iterator[tuple[Key, type[BaseModel]]]:
-    """Every section and the keys it may have; the variants of one count separately."""
-    for name, field in StudySettings.model_fields.items():
-        for model in _members(field.annotation):
-            yield (name,), model
+    return f"there is no {kind} {name!r} here. {near}"
 
 
 def _members(annotation: Any) -> list[type[BaseModel]]:
+    """The sections that a type allows."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return [annotation]
-    if get_origin(annotation) in (Union, UnionType, Annotated):
-        return [m for a in get_args(annotation) for m in _members(a)]
-    return []
+    inside = get_args(annotation) if get_origin(annotation) is not dict else ()
+    return [m for a in inside for m in _members(a)]
 
 
 def _model_at(loc: Key) -> type[BaseModel] | None:
-    """The model whose keys stand at a place; tags of unions are part of the place."""
+    """The section whose keys stand at a place; tags of unions are part of the place."""
     here: Any = StudySettings
     for part in loc:
-        if isinstance(here, type) and issubclass(here, BaseModel):
+        members = _members(here)
+        if here in members:
             field = here.model_fields.get(str(part))
             here = field.annotation if field else None
-            continue
-        tagged = [m for m in _members(here) if _has_tag(m, part)]
-        if tagged:
-            here = tagged[0]
-        elif get_origin(here) is dict:
-            here = get_args(here)[1]
+        elif members:  # a union, of which the tag says the member
+            here = next((m for m in members if part in (_tag(m, "method"), _tag(m, "rule"))), None)
         else:
-            return None
-    members = _members(here)
-    return members[0] if members else None
+            here = get_args(here)[1] if get_origin(here) is dict else None
+    return next(iter(_members(here)), None)
 
 
-def _has_tag(model: type[BaseModel], tag: object) -> bool:
-    return any(
-        get_origin(f.annotation) is Literal and get_args(f.annotation) == (tag,)
-        for f in model.model_fields.values()
-    )
+def _tag(model: type[BaseModel], key: str) -> object:
+    field = model.model_fields.get(key)
+    return None if field is None else field.default

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from itertools import combinations
@@ -109,40 +109,19 @@ class SearchSpace:
         force: str | Iterable[str | Term] = (),
     ) -> None:
         must_be_choice_data(data)
-        by = [by] if isinstance(by, str) else by
         self.base = data.alternatives[-1] if base is None else base
         self.alternatives = data.alternatives
         data.alternative(self.base)
+        by = (by,) if isinstance(by, str) else tuple(by)
         for name in by:
-            if name not in data.covariates:
-                raise SpecificationError(
-                    f"There is no covariate {name!r} to interact with. "
-                    f"{did_you_mean(name, data.covariates)}"
-                )
+            must_know(name, data.covariates, f"There is no covariate {name!r} to interact with")
         if depth < 0:
             raise ArdchoiceError(f"depth counts the covariates of an interaction, not {depth}.")
-        subsets = [c for k in range(min(depth, len(by)) + 1) for c in combinations(by, k)]
         for name in attributes or ():
-            if name not in data.attributes:
-                raise SpecificationError(
-                    f"There is no attribute {name!r}. {did_you_mean(name, data.attributes)}"
-                )
-        considered = list(data.attributes if attributes is None else attributes)
-        forms = _Forms(data, transforms)
-        wanted: list[Term] = []
-        for place in _places(data, specific):
-            if constants and place != self.base:
-                wanted += _interactions((place,), None, Linear(), subsets, interact_classes)
-            wanted += _terms(forms, place, considered, subsets, interact_classes)
-        shared = considered if generic is True else list(generic or ())
-        wanted += _generic_terms(data, forms, shared, subsets, interact_classes)
-        forced = tuple(dict.fromkeys(_given(force)))
-        added = tuple(dict.fromkeys(_given(add)))
-        wanted = list(dict.fromkeys([*wanted, *added, *forced]))
-        patterns = [remove] if isinstance(remove, str) else list(remove)
+            must_know(name, data.attributes, f"There is no attribute {name!r}")
         self.told = SpaceOptions(
-            transforms=forms.told,
-            by=tuple(by),
+            transforms=_parsed_forms(data, transforms),
+            by=by,
             base=base,
             attributes=None if attributes is None else tuple(attributes),
             depth=depth,
@@ -150,10 +129,12 @@ class SearchSpace:
             generic=generic if isinstance(generic, bool) else tuple(generic),
             specific=specific,
             interact_classes=interact_classes,
-            add=added,
-            remove=tuple(patterns),
-            force=forced,
+            add=tuple(dict.fromkeys(_given(add))),
+            remove=(remove,) if isinstance(remove, str) else tuple(remove),
+            force=tuple(dict.fromkeys(_given(force))),
         )
+        forced, patterns = self.told.force, self.told.remove
+        wanted = dict.fromkeys([*_crossed(data, self.told, self.base), *self.told.add, *forced])
         candidates = Candidates(data)
         self.dropped: dict[Term, str] = {}
         kept: list[Term] = []
@@ -264,104 +245,62 @@ def parse_transform(text: str | Transform) -> Transform:
     return TRANSFORMS[found[1]](arguments)
 
 
-class _Forms:
-    """Which functional forms an attribute has in an alternative."""
+def must_know(name: str, known: Collection[str], problem: str) -> None:
+    """Raise with the nearest valid name where a name is not known."""
+    if name not in known:
+        raise SpecificationError(f"{problem}. {did_you_mean(name, known)}")
 
-    def __init__(self, data: ChoiceData, transforms: Transforms | Mapping[str, Transforms]) -> None:
-        self.data = data
-        self.for_all: list[Transform] | None = None
-        self.by_name: dict[str, list[Transform]] = {}
-        if isinstance(transforms, Mapping):
-            for key, forms in transforms.items():
-                self._check(key)
-                self.by_name[key] = self._parse(forms)
-        else:
-            self.for_all = self._parse(transforms)
 
-    @property
-    def told(self) -> tuple[Transform, ...] | dict[str, tuple[Transform, ...]]:
-        """As given: for all attributes, or by name."""
-        if self.for_all is not None:
-            return tuple(self.for_all)
-        return {name: tuple(forms) for name, forms in self.by_name.items()}
+Forms = tuple[Transform, ...] | dict[str, tuple[Transform, ...]]
 
-    @staticmethod
-    def _parse(forms: Transforms) -> list[Transform]:
-        if isinstance(forms, str):
-            forms = [forms]
-        return list(dict.fromkeys(parse_transform(f) for f in forms))
 
-    def _check(self, key: str) -> None:
+def _parsed_forms(data: ChoiceData, given: Transforms | Mapping[str, Transforms]) -> Forms:
+    """Functional forms for all attributes, or by attribute or alternative and attribute."""
+    if not isinstance(given, Mapping):
+        return _distinct(given)
+    for key in given:
         term = parse_term(key) if ":" in key else Term((), key)
-        if term.what not in self.data.attributes:
-            raise SpecificationError(
-                f"transforms: there is no attribute {term.what!r}. "
-                f"{did_you_mean(str(term.what), self.data.attributes)}"
-            )
+        what = str(term.what)
+        must_know(what, data.attributes, f"transforms: there is no attribute {term.what!r}")
         for name in term.where:
-            self.data.alternative(name)
+            data.alternative(name)
+    return {key: _distinct(forms) for key, forms in given.items()}
 
-    def of(self, attribute: Attribute, alternative: str | None) -> list[Transform]:
-        """The forms of an attribute; categorical ones have no choice."""
+
+def _distinct(forms: Transforms) -> tuple[Transform, ...]:
+    return tuple(dict.fromkeys(map(parse_transform, [forms] if isinstance(forms, str) else forms)))
+
+
+def _crossed(data: ChoiceData, options: SpaceOptions, base: str) -> Iterator[Term]:
+    """Every attribute in every form, alone and interacted."""
+    depths = range(min(options.depth, len(options.by)) + 1)
+    subsets = [c for k in depths for c in combinations(options.by, k)]
+    names = data.attributes if options.attributes is None else options.attributes
+    shared = options.generic if isinstance(options.generic, tuple) else names
+    for name in shared if options.generic else ():
+        must_know(name, data.attributes, f"generic: there is no attribute {name!r}")
+
+    def forms(attribute: Attribute, place: str) -> tuple[Transform, ...]:
         if attribute.levels is not None:
-            return [Linear()]
-        if self.for_all is not None:
-            return self.for_all
-        name = attribute.name
-        if alternative is not None and f"{alternative}: {name}" in self.by_name:
-            return self.by_name[f"{alternative}: {name}"]
-        return self.by_name.get(name, [Linear()])
+            return (Linear(),)
+        if not isinstance(options.transforms, Mapping):
+            return options.transforms
+        usual = options.transforms.get(attribute.name, (Linear(),))
+        return options.transforms.get(f"{place}: {attribute.name}", usual)
 
+    def interacted(where: tuple[str, ...], what: str | None, how: Transform) -> list[Term]:
+        alone = how.is_classes and not options.interact_classes
+        return [Term(where, what, how, by) for by in (subsets[:1] if alone else subsets)]
 
-def _places(data: ChoiceData, specific: bool) -> list[str]:
-    return list(data.alternatives) if specific else []
-
-
-def _interactions(
-    where: tuple[str, ...],
-    what: str | None,
-    how: Transform,
-    subsets: list[tuple[str, ...]],
-    interact_classes: bool,
-) -> list[Term]:
-    if how.is_classes and not interact_classes:
-        return [Term(where, what, how)]
-    return [Term(where, what, how, by) for by in subsets]
-
-
-def _terms(
-    forms: _Forms,
-    place: str,
-    considered: list[str],
-    subsets: list[tuple[str, ...]],
-    interact_classes: bool,
-) -> list[Term]:
-    """The attributes of one alternative."""
-    out: list[Term] = []
-    position = forms.data.alternatives.index(place)
-    for attribute in (forms.data.attributes[name] for name in considered):
-        if position in attribute.alternatives:
-            for how in forms.of(attribute, place):
-                out += _interactions((place,), attribute.name, how, subsets, interact_classes)
-    return out
-
-
-def _generic_terms(
-    data: ChoiceData,
-    forms: _Forms,
-    names: list[str],
-    subsets: list[tuple[str, ...]],
-    interact_classes: bool,
-) -> list[Term]:
-    out: list[Term] = []
-    for name in names:
-        if name not in data.attributes:
-            raise SpecificationError(
-                f"generic: there is no attribute {name!r}. {did_you_mean(name, data.attributes)}"
-            )
-        for how in forms.of(data.attributes[name], None):
-            out += _interactions((), name, how, subsets, interact_classes)
-    return out
+    for position, place in enumerate(data.alternatives if options.specific else ()):
+        if options.constants and place != base:
+            yield from interacted((place,), None, Linear())
+        for attribute in (data.attributes[name] for name in names):
+            for how in forms(attribute, place) if position in attribute.alternatives else ():
+                yield from interacted((place,), attribute.name, how)
+    for name in shared if options.generic else ():
+        for how in forms(data.attributes[name], ""):
+            yield from interacted((), name, how)
 
 
 def _given(terms: str | Iterable[str | Term]) -> list[Term]:
