@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 import time
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,8 +19,7 @@ from ardchoice.families import must_be_identified, one_pass
 from ardchoice.numerics import single_blas_thread
 from ardchoice.record import RESERVED_MODEL_NAMES
 from ardchoice.selection import check_signs, compile_structure
-from ardchoice.settings.lines import key_lines, line_of
-from ardchoice.settings.reading import parse_partly, settings_text
+from ardchoice.settings.reading import parse_partly, settings_text, with_lines
 from ardchoice.settings.schema import StudySettings
 from ardchoice.settings.tables import table_mistakes
 from ardchoice.space import SearchSpace, parse_specification
@@ -78,16 +77,10 @@ def _read(text: str, path: Path) -> tuple[StudySettings, ChoiceData]:
         else:
             mistakes += table_mistakes(settings.data, seen)
     if mistakes or settings is None:
-        raise _placed(mistakes, text, path.name)
+        raise with_lines(mistakes, text, path.name)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArdchoiceWarning)  # print(data) tells them
         return settings, settings.read_choices(path.parent, table=table)
-
-
-def _placed(mistakes: Sequence[Mistake], text: str, name: str) -> SettingsError:
-    lines = key_lines(text)
-    placed = [Mistake(m.key, m.message, m.line or line_of(lines, m.key)) for m in mistakes]
-    return SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
 
 
 @contextmanager
@@ -97,7 +90,7 @@ def telling_lines(path: str | Path) -> Iterator[None]:
         yield
     except SettingsError as error:
         path = Path(path)
-        raise _placed(error.mistakes, settings_text(path), path.name) from None
+        raise with_lines(error.mistakes, settings_text(path), path.name) from None
 
 
 def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:

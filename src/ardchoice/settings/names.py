@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ardchoice.errors import ArdchoiceError, Mistake, did_you_mean
 from ardchoice.settings.lines import Key
-from ardchoice.space import Term, parse_specification, parse_term
+from ardchoice.space import parse_specification, parse_term
 
 if TYPE_CHECKING:
     from ardchoice.settings.schema import DataSettings, StudySettings
@@ -52,7 +52,7 @@ def name_mistakes(
         yield from (m for m in missing_mistakes(data) if m.key[1] not in said)
     yield from column_mistakes(data)
     if said.get("attributes") or said.get("covariates"):
-        yield from _Names(data, said).mistakes(settings)
+        yield from _unknown_names(settings, data, said)
 
 
 def missing_mistakes(data: DataSettings) -> Iterator[Mistake]:
@@ -109,70 +109,61 @@ def _wide_column(
         )
 
 
-class _Names:
-    """The names that the data section gives, for the other sections to use."""
+def _unknown_names(
+    settings: StudySettings, data: DataSettings, said: Mapping[str, Any]
+) -> Iterator[Mistake]:
+    """Names in other sections that the data section does not give."""
+    # A name counts as known even where what is said of it is wrong.
+    known: dict[str, Collection[str] | None] = {
+        "attribute": [*data.attributes, *_strings(said.get("attributes"))],
+        "covariate": [*data.covariates, *_strings(said.get("covariates"))],
+        "alternative": data.alternatives,
+    }
+    for key, kind, name, where in _names_used(settings, known["attribute"] or ()):
+        names = known.get(kind)
+        if kind == "mistake":
+            yield Mistake(key, name)
+        elif names is not None and name not in names:
+            hint = did_you_mean(name, list(dict.fromkeys(names)))
+            yield Mistake(key, f"{where}there is no {kind} {name!r} in [data]. {hint}")
 
-    def __init__(self, data: DataSettings, said: Mapping[str, Any]) -> None:
-        # A name counts as known even where what is said of it is wrong.
-        self.attributes = dict.fromkeys([*data.attributes, *_strings(said.get("attributes"))])
-        self.covariates = dict.fromkeys([*data.covariates, *_strings(said.get("covariates"))])
-        self.alternatives = data.alternatives
 
-    def mistakes(self, settings: StudySettings) -> Iterator[Mistake]:
-        """Every name that is not known."""
-        space = settings.space
-        for i, name in enumerate(space.by):
-            yield from self._covariate(("space", "by", i), name)
-        if space.base is not None:
-            yield from self._alternative(("space", "base"), space.base)
-        for i, name in enumerate(space.attributes or ()):
-            yield from self._attribute(("space", "attributes", i), name)
-        for i, name in enumerate(() if isinstance(space.generic, bool) else space.generic):
-            yield from self._attribute(("space", "generic", i), name)
-        for name in settings.structure.signs:
-            yield from self._attribute(("structure", "signs", name), name)
-        if isinstance(space.transforms, Mapping):
-            for name in space.transforms:
-                yield from self._form(("space", "transforms", name), name)
-        for key, terms in (("add", space.add), ("force", space.force)):
-            for text in terms:
-                yield from self._term(("space", key), parse_term(text))
-        for name, text in settings.output.compare.items():
-            for term in parse_specification(text).terms:
-                yield from self._term(("output", "compare", name), term)
-
-    def _form(self, key: Key, name: str) -> Iterator[Mistake]:
-        if ":" not in name or name in self.attributes:
-            yield from self._attribute(key, name)
-            return
+def _names_used(
+    settings: StudySettings, attributes: Collection[str]
+) -> Iterator[tuple[Key, str, str, str]]:
+    """Key, kind of name, name, and the term that it stands in."""
+    space, structure = settings.space, settings.structure
+    for i, name in enumerate(space.by):
+        yield ("space", "by", i), "covariate", name, ""
+    if space.base is not None:
+        yield ("space", "base"), "alternative", space.base, ""
+    for key in ("attributes", "generic"):
+        listed = getattr(space, key)
+        for i, name in enumerate(listed if isinstance(listed, tuple) else ()):
+            yield ("space", key, i), "attribute", name, ""
+    for name in structure.signs:
+        yield ("structure", "signs", name), "attribute", name, ""
+    texts: list[tuple[Key, str]] = []
+    for name in space.transforms if isinstance(space.transforms, Mapping) else ():
+        place: Key = ("space", "transforms", name)
+        if ":" in name and name not in attributes:
+            texts.append((place, name))
+        else:
+            yield place, "attribute", name, ""
+    texts += [(("space", key), text) for key in ("add", "force") for text in getattr(space, key)]
+    texts += [(("output", "compare", n), text) for n, text in settings.output.compare.items()]
+    for place, text in texts:
         try:
-            yield from self._term(key, parse_term(name))
+            terms = (parse_term(text),) if place[0] == "space" else parse_specification(text).terms
         except ArdchoiceError as error:
-            yield Mistake(key, str(error))
-
-    def _term(self, key: Key, term: Term) -> Iterator[Mistake]:
-        for name in term.where:
-            yield from self._alternative(key, name, f"in '{term}': ")
-        if term.what is not None:
-            yield from self._attribute(key, term.what, f"in '{term}': ")
-        for name in term.by:
-            yield from self._covariate(key, name, f"in '{term}': ")
-
-    def _attribute(self, key: Key, name: str, where: str = "") -> Iterator[Mistake]:
-        yield from _unknown(key, f"{where}there is no attribute {name!r}", name, self.attributes)
-
-    def _covariate(self, key: Key, name: str, where: str = "") -> Iterator[Mistake]:
-        yield from _unknown(key, f"{where}there is no covariate {name!r}", name, self.covariates)
-
-    def _alternative(self, key: Key, name: str, where: str = "") -> Iterator[Mistake]:
-        if self.alternatives is not None:
-            said = f"{where}there is no alternative {name!r}"
-            yield from _unknown(key, said, name, self.alternatives)
-
-
-def _unknown(key: Key, said: str, name: str, known: Collection[str]) -> Iterator[Mistake]:
-    if name not in known:
-        yield Mistake(key, f"{said} in [data]. {did_you_mean(name, known)}")
+            yield place, "mistake", str(error), ""
+            continue
+        for term in terms:
+            where = f"in '{term}': "
+            yield from ((place, "alternative", name, where) for name in term.where)
+            if term.what is not None:
+                yield place, "attribute", term.what, where
+            yield from ((place, "covariate", name, where) for name in term.by)
 
 
 def _strings(value: object) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import re
 import tomllib
+from collections.abc import Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any, get_args, get_origin
@@ -93,10 +94,15 @@ def parse_settings(text: str, name: str = "study.toml", *, complete: bool = True
     """
     settings, mistakes = parse_partly(text, name, complete=complete)
     if mistakes or settings is None:
-        lines = key_lines(text)
-        placed = [Mistake(m.key, m.message, line_of(lines, m.key)) for m in mistakes]
-        raise SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
+        raise with_lines(mistakes, text, name)
     return settings
+
+
+def with_lines(mistakes: Sequence[Mistake], text: str, name: str) -> SettingsError:
+    """Mistakes in the order of the file, with their lines in it."""
+    lines = key_lines(text)
+    placed = [Mistake(m.key, m.message, m.line or line_of(lines, m.key)) for m in mistakes]
+    return SettingsError(sorted(placed, key=lambda m: m.line or 0), name)
 
 
 def parse_partly(
