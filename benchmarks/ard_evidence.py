@@ -1,11 +1,11 @@
-"""Relevance: the bound that `Newton()` reaches beside that of the published schedule.
+"""Relevance: the ELBO that `Newton()` reaches, compared with the published schedule.
 
 `python benchmarks/ard_evidence.py [--quick] [--cache DIR]`: the published 400,000 steps in full on
-20 draws of S1 to S6, medium space, half a minute and more each; λ of every run are kept in DIR, so
-that a run broken off goes on where it stood. Both are evaluated the same way: the bound that both
+20 draws of S1 to S6, medium space, half a minute and more each; λ of every run are saved in DIR, so
+that an interrupted run can be resumed. Both are evaluated the same way: the ELBO that both
 maximise, and the log evidence, by Laplace, at the posterior mode that belongs to the λ. The
 published run is given the better of two readings: all its λ, of which none is ever exactly zero, or
-only those above its line. Beside it `Newton(posterior="full")`, which maximises the evidence.
+only those above its cutoff. Also `Newton(posterior="full")`, which maximises the evidence.
 
 Then, on the first draw of S2, λ of all three.
 """

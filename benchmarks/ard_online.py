@@ -1,10 +1,10 @@
-"""Relevance: going on with February after January, beside fitting both months together.
+"""Relevance: updating January with February, compared with fitting both months together.
 
 `python benchmarks/ard_online.py [--quick]`: draws of S2, each split in two halves by person, in a
 space of 36 terms and in the medium one. With λ of all terms given (a ridge) and with λ optimised
-anew; remembering all rows of January, a fifth of them, or none. Distances are between posterior
-means, in posterior standard deviations of fitting both together (where a term is in play in one of
-the two only, of that one), over every coefficient in play in either.
+again; keeping all rows of January, a fifth of them, or none. Distances are between posterior
+means, in posterior standard deviations of fitting both together (where a term is active in one of
+the two only, of that one), over every coefficient active in either.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ RIDGE = ac.Prior(common=True, fixed=0.5)
 
 @dataclass(frozen=True, eq=False)
 class Going:
-    """One draw: distances of all coefficients in play.
+    """One draw: distances of all coefficients active.
 
     `rows` passed over, of January and February, and `cpu` are relative to both together;
     `drawing` is the time of choosing what to remember, likewise.
@@ -46,7 +46,7 @@ class Going:
 
 
 def distances(on: ac.ArdFit, both: ac.ArdFit) -> Floats:
-    """Between the means of every coefficient in play in either fit."""
+    """Between the means of every coefficient active in either fit."""
     a, b = on.coefficients(), both.coefficients()
     sd = np.where(b["sd"] > 0, b["sd"], a["sd"])
     moved = np.abs(a["mean"].to_numpy() - b["mean"].to_numpy())

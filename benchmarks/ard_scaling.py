@@ -1,8 +1,8 @@
 """Relevance on ever more choice situations: time and memory of `Newton()` in the large space.
 
-`python benchmarks/ard_scaling.py [--quick]`. Swissmetro travellers are drawn again and again until
-there are enough situations, and choose anew by S2. Every size runs in a process of its own, so that
-the peak memory is its own too. More data can need more or fewer passes, so time is also given per
+`python benchmarks/ard_scaling.py [--quick]`. Swissmetro travellers are resampled until there are
+enough situations, and choices are simulated from S2. Every size runs in a separate process, so that
+its peak memory can be measured. More data can need more or fewer passes, so time is also given per
 pass.
 """
 

@@ -73,7 +73,7 @@ class Pass:
 
     @property
     def idle(self) -> float:
-        """Of all workers together: waiting to be told what to do, or for the others to end."""
+        """Of all workers together: waiting for tasks, or for the others to finish."""
         return self.workers * self.wall - self.compute - self.transfer
 
 
@@ -274,17 +274,17 @@ def main(words: Sequence[str] | None = None) -> int:
     parser.add_argument("--situations", type=int)
     parser.add_argument("--kills", type=int)
     parser.add_argument("--out", type=Path)
-    told = parser.parse_args(words)
-    n = told.situations or (QUICK_SITUATIONS if told.quick else SITUATIONS)
-    count = told.kills if told.kills is not None else (1 if told.quick else 10)
+    options = parser.parse_args(words)
+    n = options.situations or (QUICK_SITUATIONS if options.quick else SITUATIONS)
+    count = options.kills if options.kills is not None else (1 if options.quick else 10)
     warnings.simplefilter("ignore", ac.ArdchoiceWarning)
-    found = passes(n, 2 if told.quick else PASSES)
+    found = passes(n, 2 if options.quick else PASSES)
     tell(found)
-    killed = kills(2_000 if told.quick else KILL_SITUATIONS, count)
+    killed = kills(2_000 if options.quick else KILL_SITUATIONS, count)
     worst = max((k["evidence_off"] for k in killed), default=0.0)
     print(f"{len(killed)} kills: log evidence off by {worst:.1e} at most (bar {SAME:g})")
-    if told.out is not None:
-        told.out.write_text(json.dumps({"passes": found, "kills": killed}, indent=1))
+    if options.out is not None:
+        options.out.write_text(json.dumps({"passes": found, "kills": killed}, indent=1))
     return 0 if worst <= SAME else 1
 
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 CACHE = Path("~/.cache/ardchoice-benchmarks").expanduser()
-"""Where environments are kept unless told; safe to delete."""
+"""Default folder of the environments; safe to delete."""
 STAMP = "installed.txt"
 """Written when an installation is complete, so that one broken off half-way is made again."""
 INSTALL_SECONDS = 900.0

@@ -2,7 +2,7 @@
 
 `python benchmarks/killed.py [--quick] [--times N]` runs the demo's study with `ardchoice run`, once
 to its end and then again and again: each run is killed (-9) or interrupted (Ctrl-C) at a random
-moment and gone on with by `--resume`. It prints when each was stopped, what was laid down by then,
+moment and resumed with `--resume`. It prints when each was stopped, what was checkpointed by then,
 how long it took to end and to go on, and whether the specification, every estimate and every figure
 of relevance came out the same, digit by digit.
 """
@@ -41,7 +41,7 @@ class Stopped:
     after
         Seconds from its start.
     kept
-        Stages laid down by then.
+        Stages checkpointed by then.
     to_end
         Seconds that the process still lived.
     code
@@ -130,15 +130,15 @@ def main(arguments: list[str] | None = None) -> list[Stopped]:
     parser.add_argument("--times", type=int, help="kills; a quarter as many interrupts come on top")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path, help="also the numbers, as JSON")
-    told = parser.parse_args(arguments)
-    times = told.times or (4 if told.quick else 20)
-    rng = np.random.default_rng(told.seed)
+    options = parser.parse_args(arguments)
+    times = options.times or (4 if options.quick else 20)
+    rng = np.random.default_rng(options.seed)
     # A process in the background may be deaf to Ctrl-C, and so would be its children.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     folder = Path(tempfile.mkdtemp(prefix="ardchoice-killed-"))
     rows: list[Stopped] = []
     try:
-        study = make_study(folder / "demo", told.quick)
+        study = make_study(folder / "demo", options.quick)
         whole = seconds_of(command(study, folder / "whole"))
         expected = results(folder / "whole")
         print(f"A run that nothing happens to takes {whole:.1f} s.\n")
@@ -154,8 +154,8 @@ def main(arguments: list[str] | None = None) -> list[Stopped]:
     print(f"\n{same} of {len(rows)} ended the same.", end=" ")
     ends = [row.to_end for row in rows if row.code == INTERRUPTED]
     print(f"After Ctrl-C a run lived on for {max(ends, default=0.0):.2f} s at most.")
-    if told.out is not None:
-        told.out.write_text(json.dumps([vars(row) for row in rows], indent=1) + "\n")
+    if options.out is not None:
+        options.out.write_text(json.dumps([vars(row) for row in rows], indent=1) + "\n")
     return rows
 
 

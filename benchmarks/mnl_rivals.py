@@ -9,7 +9,7 @@ put their times and results beside those of ardchoice:
   array code gives when it makes no use of the structure of the utilities.
 
 What is timed is the estimation with its standard errors, the best of several runs. Building the
-table a package wants (long format, data frame) is left out: it depends on how the data are
+table a package wants (long format, data frame) is not timed: it depends on how the data are
 stored, not on the estimator. What a package does with that table inside its own fit is timed.
 
 The packages need not be installed where the benchmark runs. This file imports with NumPy alone,

@@ -76,7 +76,7 @@ def resampled(n_situations: int, seed: int = 0) -> ac.ChoiceData:
     if data.person is None:
         raise ValueError("Swissmetro has persons")
     fitted = ac.fit_mnl(data, ac.datasets.swissmetro_specification(MODEL))
-    # Everybody answered equally often, or this fails.
+    # Every person answered equally often, or this fails.
     answers = np.argsort(data.person, kind="stable").reshape(data.n_persons or 0, -1)
     each = answers.shape[1]
     drawn = np.random.default_rng(seed).integers(len(answers), size=-(-n_situations // each))

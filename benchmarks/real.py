@@ -1,9 +1,9 @@
-"""The real Swissmetro choices: what `specify` finds beside the best published specifications.
+"""The real Swissmetro choices: what `specify` selects, compared with the best published ones.
 
 `python benchmarks/real.py [--quick]`: coefficients, BIC, segments in which utility rises with time
 or cost, seconds and the same in units of one dense Gram pass X'WX, and the log-likelihood of
-persons left out in five folds, with the whole selection repeated in every fold. With --quick,
-without folds and without the large space.
+held-out persons in 5-fold cross-validation, with the whole selection repeated in every fold. With
+--quick, without cross-validation and without the large space.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
 `python benchmarks/recovery.py [--quick] [--spaces medium,large,extreme] [--seeds N]
 [--out RUNS.jsonl]` draws choices from the true specifications of the paper fitted to the real
 choices, lets several ways of specifying loose on them, and prints one table. With --out, runs are
-written as they end, and a second call goes on from there.
+written as they end, and a second call resumes from there.
 
 Columns: F1 of the terms found; share of runs with exactly the true terms; BIC above that of the
 true specification, on average and how often by more than 2; Kullback-Leibler loss against the true

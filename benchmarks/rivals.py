@@ -5,7 +5,7 @@
 Swissmetro choices and of choices drawn from S2, each in a process of its own and stopped at the
 budget, and prints one table. The methods hand over the best model so far whenever it improves;
 we estimate it again, so that one program computes every BIC. With --out, results.json, table.md and
-the figure (BIC above the best against time) are written, and a second call goes on from there.
+the figure (BIC above the best against time) are written, and a second call resumes from there.
 
 Seconds are wall clock of the search alone, in one thread of linear algebra: environments, imports
 and reading are not in them. Rivals live in environments of their own, made when first needed.
@@ -151,7 +151,7 @@ def search(
         folder = Path(name)
         task = {"data": str(data), "seed": seed, "budget": budget, **method.task}
         (folder / "task.json").write_text(json.dumps(task), encoding="utf-8")
-        told = folder / "incumbents.jsonl"
+        incumbents = folder / "incumbents.jsonl"
         with (folder / "log.txt").open("w", encoding="utf-8") as log:
             process = subprocess.Popen(
                 [python, str(HERE / method.script), name],
@@ -161,8 +161,8 @@ def search(
                 env={**os.environ, **ONE_THREAD},
                 start_new_session=True,
             )
-            stopped = wait(process, told, budget)
-        events = [json.loads(line) for line in lines(told)]
+            stopped = wait(process, incumbents, budget)
+        events = [json.loads(line) for line in lines(incumbents)]
         events = [e for e in events if e.get("seconds", 0.0) <= budget]
         if stopped or process.returncode == 0:
             late = "" if any(e["event"] == "start" for e in events) else f"not ready in {READY:g} s"
@@ -170,13 +170,13 @@ def search(
         return events, (lines(folder / "log.txt") or ["no reason given"])[-1]
 
 
-def wait(process: subprocess.Popen[bytes], told: Path, budget: float) -> bool:
+def wait(process: subprocess.Popen[bytes], incumbents: Path, budget: float) -> bool:
     """Until the process ends or its time is over; whether it had to be stopped."""
     begun, started = time.monotonic(), None
     try:
         while process.poll() is None:
             now = time.monotonic()
-            if started is None and any('"start"' in line for line in lines(told)):
+            if started is None and any('"start"' in line for line in lines(incumbents)):
                 started = now
             if now > (begun + READY if started is None else started + budget):
                 return True
@@ -286,7 +286,7 @@ def main(arguments: list[str] | None = None) -> list[Run]:
     """Run, print, and write as runs end."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="seconds, and no environments")
-    parser.add_argument("--budget", type=float, help="seconds of every search, 600 unless told")
+    parser.add_argument("--budget", type=float, help="seconds of every search. Default: 600")
     parser.add_argument("--seeds", type=int, default=3)
     parser.add_argument("--data", default="real,S2")
     parser.add_argument("--methods", default=";".join(METHODS), help="separated by ;")

@@ -3,12 +3,12 @@
     python benchmarks/scale.py --threads DIR/choices-1000000
     python benchmarks/scale.py [--quick] [--sizes 100000 1000000] [--folder DIR] [--out FILE.json]
 
-Swissmetro travellers are drawn again and again, their times and costs shaken, and choose anew by
-S2; the table is written to Parquet and read part by part (stream=True). The space is the medium one
-(252 columns; ten million situations would take 20 GB expanded). Every run has a process of its own,
-so that its peak memory is its own. Times are also told in units of a bare pass: reading the compact
-columns once and computing one Gram matrix of the columns of the specification found. `full` is the
-same with all passes over all data (`Newton(sample=0)`), for the sizes where that is bearable.
+Swissmetro travellers are resampled, their times and costs perturbed, and choices simulated from S2;
+the table is written to Parquet and read in chunks (stream=True). The space is the medium one (252
+columns; ten million situations would take 20 GB expanded). Every run is a separate process, so that
+its peak memory can be measured. Times are also given in units of a bare pass: reading the compact
+columns once and computing one Gram matrix of the columns of the selected specification. `full` is
+the same with all passes over all data (`Newton(sample=0)`), for sizes where that is feasible.
 """
 
 from __future__ import annotations

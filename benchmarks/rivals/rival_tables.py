@@ -33,7 +33,7 @@ others may not. SearchLibrium has no terms of several columns: its candidates ar
 
 BIC is our yardstick because `specify` minimises it. A low BIC is not yet a sensible model, and of
 the real choices nobody knows the truth. Patches are the smallest that we found; the authors might
-mend it better."""
+fix it better."""
 
 
 def cells(run: Run, best: float) -> tuple[str, ...]:

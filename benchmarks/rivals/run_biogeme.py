@@ -94,7 +94,7 @@ def watch(specification: Any, incumbents: Incumbents) -> None:
     """Tell of every model that it estimates; changes nothing."""
     estimate, known = specification._estimate, specification.all_results
 
-    def told(self: Any) -> None:
+    def reported(self: Any) -> None:
         new = self.config_id not in known
         estimate(self)
         if new:
@@ -103,7 +103,7 @@ def watch(specification: Any, incumbents: Incumbents) -> None:
             bic = float("inf") if bad else float(results.bayesian_information_criterion)
             incumbents.tell(bic, self.config_id.split(";"))
 
-    specification._estimate = told
+    specification._estimate = reported
 
 
 def patch(incumbents: Incumbents) -> None:

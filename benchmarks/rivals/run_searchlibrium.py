@@ -57,13 +57,13 @@ def watch(search: Any, incumbents: Incumbents, coefficients: list[str]) -> None:
     evaluate = search._evaluate_solution
     known = dict(zip(names_of(len(coefficients)), coefficients, strict=True))
 
-    def told(self: Any, sol: Any, track_best: bool = True) -> Any:
+    def reported(self: Any, sol: Any, track_best: bool = True) -> Any:
         sol, converged = evaluate(self, sol, track_best)
         bic = float(sol["bic"]) if converged else float("inf")
         incumbents.tell(bic, [known[name] for name in sol["asvars"]])
         return sol, converged
 
-    search._evaluate_solution = told
+    search._evaluate_solution = reported
 
 
 # -- What lets it run ------------------------------------------------------------------------------
