@@ -36,6 +36,7 @@ from distributed import get_task_stream
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
+from ardchoice.design import Execution
 from ardchoice.design.remote import Workers
 from ardchoice.design.shards import cut, shard_rows
 from ardchoice.design.sources import Standardizer
@@ -121,7 +122,9 @@ def passes(n: int, count: int) -> dict[str, Any]:
         two.wait_for_workers(2)
         clients = {1: one, 2: two}
         blocks = {
-            w: ac.Design(data.on(Workers(c, keep=0)), design.encoding).blocks(standardise)
+            w: ac.Design(data, design.encoding, execution=Execution(Workers(c, keep=0))).blocks(
+                standardise
+            )
             for w, c in clients.items()
         }
         apart = {w: apart_rate(c, w) for w, c in clients.items()}

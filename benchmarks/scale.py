@@ -35,9 +35,8 @@ from threadpoolctl import threadpool_limits
 import ardchoice as ac
 from ardchoice.data import draw_choices
 from ardchoice.data.batches import free_memory
-from ardchoice.data.compact import located
 from ardchoice.data.datasets.published import SPECIFICATIONS
-from ardchoice.design import Design
+from ardchoice.design import Design, Execution
 from ardchoice.families import evaluate, one_pass
 
 SPECIFICATION = "S2"
@@ -172,16 +171,17 @@ def run(path: Path, mode: str) -> Scale:
     made = clock()
     before = time.process_time()
     fit = ac.fit_ard(data, space, solver=ac.Newton(sample=0 if mode == "full" else None))
-    relevance, relevance_passes = clock(), len(data.known["passes"])
+    relevance, relevance_passes = clock(), len(data.cached("passes", list))
     found = ac.select(fit)
     search = clock()
     result = ac.fit_mnl(data, found)
     estimate, cpu = clock(), time.process_time() - before
-    passes = list(data.known["passes"])
+    passes: list[int] = list(data.cached("passes", list))
     design = Design(data, result.encoding)
     before = time.process_time()
     one_pass(result.coefficients[design.order], design.passing())
     bare = time.process_time() - before
+    folder = Path(data.mapped_from.folder if data.mapped_from else path.parent)
     return Scale(
         n=len(data),
         mode=mode,
@@ -195,7 +195,7 @@ def run(path: Path, mode: str) -> Scale:
         bare=bare,
         passes=passes,
         relevance_passes=relevance_passes,
-        disk_gb=sum(p.stat().st_size for p in Path(located(data)[0]).iterdir()) / 1e9,
+        disk_gb=sum(p.stat().st_size for p in folder.iterdir()) / 1e9,
         peak_gb=resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1e6,
         terms=[str(t) for t in found],
         loglik=result.loglik,
@@ -234,7 +234,7 @@ def compare_threads(path: Path, repeats: int = 5) -> str:
         columns = 0
         times = []
         for threads, blas in ((1, 1), (2, 1), (1, 2)):
-            design = Design(replace(data, n_threads=threads), terms)
+            design = Design(data, terms, execution=Execution(n_threads=threads))
             measure, columns = partial(evaluate, np.zeros(design.n_columns)), design.n_columns
             each = []
             for _ in range(repeats):

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from ardchoice.data import read_long as read_long
     from ardchoice.data import read_wide as read_wide
     from ardchoice.design import Design as Design
+    from ardchoice.design import running as running
     from ardchoice.errors import ArdchoiceError as ArdchoiceError
     from ardchoice.errors import ArdchoiceWarning as ArdchoiceWarning
     from ardchoice.errors import ConvergenceWarning as ConvergenceWarning
@@ -67,7 +68,7 @@ _PUBLIC_NAMES = {
     "ard": ["ArdFit", "Dsvi", "Newton", "Prior", "fit_ard"],
     "cluster": ["connect", "local_cluster"],
     "data": ["Categorical", "ChoiceData", "Cut", "Numeric", "datasets", "read_long", "read_wide"],
-    "design": ["Design"],
+    "design": ["Design", "running"],
     "errors": [
         "ArdchoiceError",
         "ArdchoiceWarning",

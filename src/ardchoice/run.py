@@ -19,6 +19,7 @@ from typing import Any
 import pandas as pd
 
 from ardchoice.data import ChoiceData
+from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError
 from ardchoice.evaluation import evaluate
 from ardchoice.exports import FORMATS, export
@@ -28,7 +29,7 @@ from ardchoice.report import Table, to_csv, write_figures, write_report, write_t
 from ardchoice.saved import Checkpoint, changed, clear, differences, must_fit, save_record, to_json
 from ardchoice.settings import StudySettings, agree
 from ardchoice.space import SearchSpace
-from ardchoice.study import Study, at_home, load, specify, study_of
+from ardchoice.study import Study, load, specify, study_of
 
 RUN_FILE = "run.json"
 """Says from what the results of a folder were made, and which files are ours; written last."""
@@ -96,8 +97,8 @@ def run_study(
     report_progress(1, 1, f"{len(data):,} choice situations")
     with place.lock():
         keep = place.begin(made_from, restart=force)
-        study = _estimated_and_evaluated(settings, data.at_work(executor), space, keep, listener)
-        study = at_home(study, data)
+        with running(executor):
+            study = _estimated_and_evaluated(settings, data, space, keep, listener)
         # 3 · Everything on disk; the checkpoints have done their work.
         place.fill(study, made_from, outputs(settings, command), listener)
         clear(keep.folder)

@@ -5,16 +5,16 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
-from functools import partial
+from dataclasses import fields, replace
 from pathlib import Path as FilePath
 from typing import Any
 
 import pandas as pd
 
-from ardchoice.ard import ArdFit, Newton, Solver, fit_ard
-from ardchoice.checkpoints import NOTHING, Checkpointer
+from ardchoice.ard import Newton, Solver, fit_ard
+from ardchoice.checkpoints import NOTHING, Checkpointer, checkpointed
 from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
 from ardchoice.estimation import Result, fit, predict_table
 from ardchoice.evaluation import evaluate, selection_path
@@ -43,6 +43,9 @@ from ardchoice.selection import (
     select,
 )
 from ardchoice.space import SearchSpace, Specification
+
+_Estimated = tuple[Result, tuple[str, ...]]
+"""Estimates, and notes on them."""
 
 
 class Study(StudyRecord):
@@ -218,89 +221,56 @@ def specify(
     rule, solver = Ebic() if rule is None else rule, solver or Newton()
     must_be_rule(rule)
     rule = _with_seed(rule, seed)
-    everyone = data.at_work(executor, n_threads)
-    selected_on, estimated_on = _halves(everyone, seed) if honest else (everyone, everyone)
-    with progress_callback(progress) as callback:
-        steps = _Steps(space, family, structure, rule, solver, honest, keep, callback)
-        relevance = steps.relevance(selected_on)
-        specification = steps.search(relevance)
-        estimated = steps.estimate(estimated_on, specification)
-        second = steps.estimate(selected_on, specification, again=True) if honest else None
+    selected_on, estimated_on = _halves(data, seed) if honest else (data, data)
+    with running(executor, n_threads), progress_callback(progress) as callback:
+        stages = _Stages(keep, callback, solver)
+        relevance = stages.find_relevance(selected_on, space, family=family, solver=solver)
+        specification = stages.search(relevance, rule=rule, structure=structure)
+        result, notes = stages.estimate(estimated_on, specification, family=family, honest=honest)
+        second = None
+        if honest:
+            second, _ = stages.estimate_again(
+                selected_on, specification, family=family, honest=honest
+            )
     study = Study(
-        data=everyone,
+        data=data,
         space=space,
         fit=relevance,
         specification=specification,
-        result=estimated.result,
-        selection_result=None if second is None else second.result,
+        result=result,
+        selection_result=second,
         structure=structure,
         rule=rule,
         honest=honest,
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
-        notes=estimated.notes,
+        notes=notes,
     )
-    for note in estimated.notes:
+    for note in notes:
         warnings.warn(note, ArdchoiceWarning, stacklevel=2)
-    return study if everyone is data else at_home(study, data)
+    return study
 
 
-@dataclass(frozen=True)
-class _Estimated:
-    """Estimates, and what to know of them."""
+class _Stages:
+    """The steps of `specify`, each checkpointed once it is done and reporting its progress."""
 
-    result: Result
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Steps:
-    """The steps of `specify`, each saved once it is done and reported as it goes."""
-
-    space: SearchSpace
-    family: Family
-    structure: Structure | None
-    rule: Rule
-    solver: Solver
-    honest: bool
-    keep: Checkpointer
-    callback: Listener | None
-
-    def relevance(self, data: ChoiceData) -> ArdFit:
-        """Find how relevant every candidate is."""
-        find = partial(
-            fit_ard,
-            data,
-            self.space,
-            family=self.family,
-            solver=self.solver,
-            progress=relevance_callback(self.callback, self.solver),
+    def __init__(self, keep: Checkpointer, listener: Listener | None, solver: Solver) -> None:
+        self.listener = listener
+        self.find_relevance = checkpointed(
+            keep, "relevance", fit_ard, progress=lambda: relevance_callback(listener, solver)
         )
-        return self.keep.stage("relevance", find, data, self.space)
-
-    def search(self, relevance: ArdFit) -> Specification:
-        """Search for what the data support, among specifications that obey the structure."""
-        choose = partial(
-            select,
-            relevance,
-            self.rule,
-            structure=self.structure,
-            progress=search_callback(self.callback),
-            keep=self.keep,
+        self.search = checkpointed(
+            keep, "search", select, progress=lambda: search_callback(listener), keep=lambda: keep
         )
-        return self.keep.stage("search", choose)
+        self._estimate = checkpointed(keep, "estimates", _estimate)
+        self.estimate_again = checkpointed(keep, "selecting", _estimate)
 
-    def estimate(
-        self, data: ChoiceData, specification: Specification, *, again: bool = False
-    ) -> _Estimated:
-        """Estimate it."""
-        name = "selecting" if again else "estimates"
-        find = partial(_estimate, data, specification, self.family, self.honest)
-        result, notes = self.keep.stage(name, find, data, specification)
-        if not again:
-            done = f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}"
-            PhaseProgress("estimate", self.callback)(1, 1, done)
-        return _Estimated(result, notes)
+    def estimate(self, *given: Any, **options: Any) -> _Estimated:
+        """Estimate, and say how many coefficients there are."""
+        result, notes = self._estimate(*given, **options)
+        done = f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}"
+        PhaseProgress("estimate", self.listener)(1, 1, done)
+        return result, notes
 
 
 def _with_seed(rule: Rule, seed: int) -> Rule:
@@ -312,25 +282,6 @@ def _halves(data: ChoiceData, seed: int) -> tuple[ChoiceData, ChoiceData]:
     """Persons to select on, and persons to estimate on."""
     estimated_on, selected_on = data.split(0.5, seed=seed)
     return selected_on, estimated_on
-
-
-def at_home(study: Study, data: ChoiceData) -> Study:
-    """The same on data that need no workers: what is asked of a study later is asked here."""
-    if study.data is data:
-        return study
-    known = {id(study.data): data}
-
-    def home(some: ChoiceData) -> ChoiceData:
-        return known.setdefault(id(some), some.on(data.executor))
-
-    second = study.selection_result
-    return replace(
-        study,
-        data=data,
-        fit=replace(study.fit, data=home(study.fit.data)),
-        result=replace(study.result, data=home(study.result.data)),
-        selection_result=None if second is None else replace(second, data=home(second.data)),
-    )
 
 
 def _check(
@@ -349,8 +300,8 @@ def _check(
 
 
 def _estimate(
-    data: ChoiceData, specification: Specification, family: Family, honest: bool
-) -> tuple[Result, tuple[str, ...]]:
+    data: ChoiceData, specification: Specification, *, family: Family, honest: bool
+) -> _Estimated:
     """Estimates, also where some of them diverge: then a note says which."""
     try:
         return fit(data, specification, family=family), ()

@@ -48,7 +48,8 @@ def breakable() -> Iterator[Any]:
 
 
 def blocks_on(data: ChoiceData, workers: Workers) -> Any:
-    return ac.Design(data.on(workers), ac.parse_specification(TEXT).terms).blocks()
+    with ac.running(workers):
+        return ac.Design(data, ac.parse_specification(TEXT).terms).blocks()
 
 
 @pytest.mark.parametrize("seed", [0, 1, 2])

@@ -69,8 +69,7 @@ def test_halves_are_selected_and_estimated_on_workers_and_come_home(
     there = ac.specify(panel, space, honest=True, executor=client)
     assert_same_study(here, there)
     assert there.data is panel
-    assert there.fit.data.executor is None
-    assert there.result.data.executor is None
+    assert there.fit.execution.workers is None
     assert there.selection_result is not None
     assert there.selection_result.data is there.fit.data
 
@@ -90,7 +89,8 @@ def test_sums_are_the_same_to_the_last_bit_whoever_makes_them(
     ]
     while len(level) > 1:
         level = [add_up(level[i : i + TOGETHER]) for i in range(0, len(level), TOGETHER)]
-    on = ac.Design(panel.on(Workers(client, rows=ROWS)), design.encoding)
+    with ac.running(Workers(client, rows=ROWS)):
+        on = ac.Design(panel, design.encoding)
     for _ in range(2):  # expanded, then kept
         found = one_pass(beta, on.blocks())
         assert found.loglik == level[0].loglik
@@ -111,7 +111,8 @@ def test_stochastic_relevance_draws_its_batches_here(client: Any, panel: ChoiceD
     space = ac.SearchSpace(panel, by=["age"])
     solver = ac.Dsvi(max_epochs=3, seed=1)
     there = ac.fit_ard(panel, space, solver=solver, executor=client)
-    assert there.data.executor is client
+    assert there.data is panel
+    assert there.execution.workers is not None and there.execution.workers.client is client
     assert there.n_situations == len(panel)
     assert np.isfinite(there.log_evidence)
 
@@ -126,9 +127,10 @@ def test_scores_and_posterior_predictions_of_data_on_workers(
     client: Any, panel: ChoiceData
 ) -> None:
     result = ac.fit_mnl(panel, TEXT)
-    on = panel.on(client)
-    assert result.score(on).loglik == pytest.approx(result.score(panel).loglik, rel=SAME_LOGLIK)
-    np.testing.assert_array_equal(result.predict(on), result.predict(panel))
+    with ac.running(client):
+        loglik, predicted = result.score(panel).loglik, result.predict(panel)
+    assert loglik == pytest.approx(result.score(panel).loglik, rel=SAME_LOGLIK)
+    np.testing.assert_array_equal(predicted, result.predict(panel))
 
 
 def test_separation_is_found_on_workers_too(client: Any, panel: ChoiceData) -> None:

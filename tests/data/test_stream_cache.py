@@ -256,6 +256,6 @@ def test_a_table_in_memory_cannot_be_streamed():
 def test_a_file_too_large_for_memory_is_streamed_by_itself(tmp_path, monkeypatch):
     path = tmp_path / "t.csv"
     wide_table().to_csv(path, index=False)
-    assert read_table(path).home is None
+    assert not read_table(path).is_memory_mapped
     monkeypatch.setattr(batches, "_in_memory", lambda path: 1e18)
-    assert read_table(path).home is not None
+    assert read_table(path).is_memory_mapped

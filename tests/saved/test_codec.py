@@ -107,7 +107,7 @@ def test_every_field_is_stored() -> None:
     for entry in saved_classes().values():
         if is_dataclass(entry.cls):
             left = {f.name for f in fields(entry.cls)} - set(entry.types)
-            assert left <= (EXECUTION_FIELDS if entry.cls is ac.ChoiceData else set()), entry.cls
+            assert left <= EXECUTION_FIELDS, entry.cls
     space = plain_study().space
     assert set(saved_classes()["SearchSpace"].types) == set(vars(space))
 

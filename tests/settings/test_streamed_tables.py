@@ -23,7 +23,7 @@ def test_a_folder_of_parquet_files_is_guessed_checked_and_read_as_one_file_is(tm
         read_settings(tmp_path / f"{name}.toml").read_choices(tmp_path)
         for name in ("whole", "parts")
     )
-    assert one.home is None and two.home is not None
+    assert not one.is_memory_mapped and two.is_memory_mapped
     assert str(one) == str(two)
     np.testing.assert_array_equal(one.choice, two.choice)
     assert f"{len(table):,} choice situations" in check_study(tmp_path / "parts.toml")

@@ -9,7 +9,7 @@ from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import Kind, expand, posterior
 from ardchoice.ard.result import ArdFit
-from ardchoice.design import Design
+from ardchoice.design import Design, running
 from ardchoice.errors import ArdchoiceError
 from ardchoice.families import one_pass
 from ardchoice.numerics import Sums, maximise, penalised, single_blas_thread
@@ -33,21 +33,21 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full"
     if not np.isfinite(lam).all():
         raise ArdchoiceError("The evidence needs a λ for every term: Prior(shrink_constants=True).")
     kept = [i for i, value in enumerate(lam) if value > 0]
-    if not kept:
-        some = Design(fit.data, fit.terms[:1])
-        return one_pass(np.zeros(some.n_columns), some.blocks(), 0).loglik
-    whole = Design(fit.data, fit.encoding)
-    likelihood = FamilyLikelihood(whole, fit.centre, fit.scale, fit.family, fit.extras).restrict(
-        kept
-    )
-    counts = [t.n_columns for t in likelihood.design.encoding.terms]
-    groups = Groups(np.repeat(np.arange(len(kept)), counts), len(kept))
-    precision = groups.precision(lam[kept])
+    with running(fit.execution), single_blas_thread():
+        if not kept:
+            some = Design(fit.data, fit.terms[:1])
+            return one_pass(np.zeros(some.n_columns), some.blocks(), 0).loglik
+        whole = Design(fit.data, fit.encoding)
+        likelihood = FamilyLikelihood(
+            whole, fit.centre, fit.scale, fit.family, fit.extras
+        ).restrict(kept)
+        counts = [t.n_columns for t in likelihood.design.encoding.terms]
+        groups = Groups(np.repeat(np.arange(len(kept)), counts), len(kept))
+        precision = groups.precision(lam[kept])
 
-    def target(beta: Floats, _: bool) -> Sums:
-        return penalised(likelihood.sums(beta), beta, precision)
+        def target(beta: Floats, _: bool) -> Sums:
+            return penalised(likelihood.sums(beta), beta, precision)
 
-    with single_blas_thread():
         mode = maximise(target, np.zeros(len(groups.of))).beta
         there = expand(likelihood.sums(mode), mode)
         return posterior(there, groups, lam[kept], kind).log_evidence

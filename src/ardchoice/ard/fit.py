@@ -27,7 +27,7 @@ from ardchoice.ard.standardization import moments_of, standardization_of
 from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
 from ardchoice.ard.trace import Progress, ProgressTrace, Step
 from ardchoice.data import ChoiceData, must_be_choice_data
-from ardchoice.design import Design, Rows
+from ardchoice.design import Design, Execution, Rows, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
 from ardchoice.numerics import single_blas_thread
@@ -123,7 +123,7 @@ def fit_ard(
     """
     must_be_choice_data(data)
     must_be_family(family)
-    data = data.at_work(executor, n_threads)
+    execution = Execution.of(executor, n_threads)
     if not isinstance(space, SearchSpace):
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
@@ -135,7 +135,7 @@ def fit_ard(
         )
     data.chosen()
     started = time.perf_counter()
-    with single_blas_thread():
+    with running(execution), single_blas_thread():
         # 1 · Candidates meet data, on columns of unit spread.
         memory = previous.memory() if isinstance(previous, ArdFit) else previous
         if memory is not None and not isinstance(family, Mnl):
@@ -195,6 +195,7 @@ def fit_ard(
         data=data,
         revisited=outcome.revisited,
         earlier=memory,
+        execution=execution,
     )
 
 
@@ -263,7 +264,7 @@ def _refuse_too_large(data: ChoiceData, space: SearchSpace) -> None:
     d = space.n_columns
     matrices = 4 * 8 * d * d  # curvature, its factor, its inverse, one to spare
     # Data on disk are read as they are needed; rows become columns block by block.
-    bases = 0 if data.home is not None else 8 * len(data)
+    bases = 0 if data.is_memory_mapped else 8 * len(data)
     need = matrices + bases
     free = _free_memory()
     if free is not None and need > free:

@@ -133,7 +133,7 @@ class FamilyLikelihood:
         """A new design from the same data and fewer terms."""
         encoding = self.design.encoding
         columns = encoding.columns_of(terms)
-        design = Design(self.design.data, encoding.restrict(terms))
+        design = Design(self.design.data, encoding.restrict(terms), execution=self.design.execution)
         return FamilyLikelihood(
             design, self.centre[columns], self.scale[columns], self.family, self.extras
         )

@@ -18,7 +18,7 @@ from ardchoice.ard.relevance import gain
 from ardchoice.ard.standardization import ColumnMoments, Standardization
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData
-from ardchoice.design import Encoding
+from ardchoice.design import Encoding, Execution
 from ardchoice.families import Family, Mnl
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term
@@ -70,6 +70,8 @@ class ArdFit:
     family
     extras
         Parameters of the family besides coefficients, by name, at their best at the mean.
+    execution
+        The executor and threads it was given, for what follows from it.
     """
 
     space: SearchSpace
@@ -97,6 +99,7 @@ class ArdFit:
     earlier: OnlineState | None = field(default=None, repr=False)
     family: Family = field(default_factory=Mnl)
     extras: dict[str, float] = field(default_factory=dict)
+    execution: Execution = field(default=Execution(), repr=False)
 
     @property
     def terms(self) -> tuple[Term, ...]:

@@ -89,7 +89,8 @@ def subsample_start(
     rows = sample_rows(design.data, size) if size and over == "available" else np.empty(0)
     if len(rows) < ENOUGH * design.n_columns:
         return None
-    some = Design(replace(design.data.take(rows), executor=None), design.encoding)
+    locally = replace(design.execution, workers=None)
+    some = Design(design.data.take(rows), design.encoding, execution=locally)
     first = standardization_of(moments_of(some, over), design.encoding)
     try:
         part = FamilyLikelihood(some, first.centre, first.scale)

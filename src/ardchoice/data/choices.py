@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,8 +16,8 @@ from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
 
+T = TypeVar("T")
 Unit = Literal["person", "situation"]
-
 
 EVERY = slice(None)
 """All rows."""
@@ -98,6 +98,14 @@ class Covariate:
         return self.levels is not None
 
 
+@dataclass(frozen=True, eq=False)
+class MappedFolder:
+    """A folder that arrays are mapped from, and what must live as long as they do."""
+
+    folder: str
+    keep: object = None
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class ChoiceData:
     """N choice situations with J alternatives. Made by `read_wide` and `read_long`.
@@ -125,11 +133,7 @@ class ChoiceData:
         What the checks found that does not stand in the way.
     source
         Where it was read from and how; None for data made otherwise.
-    n_threads
-        How many threads go through large data; None for as many as there are cores.
-    executor
-        A Dask client whose workers go through the data; None for this process.
-    home
+    mapped_from
         The folder that the arrays are mapped from; None for data in memory.
     """
 
@@ -143,9 +147,7 @@ class ChoiceData:
     situation: npt.NDArray[Any]
     warnings: tuple[Problem, ...] = ()
     source: Source | None = None
-    n_threads: int | None = None
-    executor: Any = None
-    home: object = None
+    mapped_from: MappedFolder | None = None
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]
@@ -168,10 +170,21 @@ class ChoiceData:
         """Number of persons, or None when the data have no person ids."""
         return None if self.person is None else int(self.person.max(initial=-1)) + 1
 
+    @property
+    def is_memory_mapped(self) -> bool:
+        """Whether rows are read from disk as they are needed."""
+        return self.mapped_from is not None
+
     @cached_property
-    def known(self) -> dict[Any, Any]:
-        """What was found out about these data, so that it is not found out again."""
+    def _cache(self) -> dict[object, Any]:
         return {}
+
+    def cached(self, key: object, compute: Callable[[], T]) -> T:
+        """A fact about these rows, computed when it is first asked for."""
+        if key not in self._cache:
+            self._cache[key] = compute()
+        found: T = self._cache[key]
+        return found
 
     def ranges(self, size: int | None = None) -> Iterator[slice]:
         """All rows, some at a time."""
@@ -242,32 +255,6 @@ class ChoiceData:
             f"<ChoiceData: {len(self)} situations{persons}, {len(self.alternatives)} alternatives>"
         )
 
-    def on(self, executor: Any) -> ChoiceData:
-        """The same data, gone through by the workers of a Dask cluster.
-
-        Parameters
-        ----------
-        executor
-            A Dask client (`connect`, `local_cluster`); None for this process.
-        """
-        return self._with(executor=executor)
-
-    def at_work(self, executor: Any = None, n_threads: int | None = None) -> ChoiceData:
-        """The same data, gone through by a cluster or by so many threads; as it is without both."""
-        if n_threads is not None and not (isinstance(n_threads, int) and n_threads >= 1):
-            raise ArdchoiceError(f"n_threads is a whole number from 1 on, not {n_threads!r}.")
-        if executor is None and n_threads is None:
-            return self
-        out = self if executor is None else self.on(executor)
-        return out if n_threads is None else out._with(n_threads=n_threads)
-
-    def _with(self, **changes: Any) -> ChoiceData:
-        """The same with something else than rows changed: what is known of them stays known."""
-        out = replace(self, **changes)
-        facts = ("known", "n_persons", "times_available", "total_weight")
-        out.__dict__.update({key: self.__dict__[key] for key in facts if key in self.__dict__})
-        return out
-
     # -- Parts of the data ------------------------------------------------------------------
 
     def take(self, rows: npt.ArrayLike) -> ChoiceData:
@@ -280,7 +267,7 @@ class ChoiceData:
             raise ArdchoiceError(
                 f"Rows are taken by positions below {len(self)}, or by a mask of that length."
             ) from error
-        if self.home is not None:
+        if self.is_memory_mapped:
             from ardchoice.data.compact import take_from_disk
 
             return take_from_disk(self, index)
@@ -290,7 +277,7 @@ class ChoiceData:
         person = None if self.person is None else pd.factorize(self.person[index])[0]
         return replace(
             self,
-            home=None,
+            mapped_from=None,
             available=self.available[:, index],
             choice=None if self.choice is None else self.choice[index],
             attributes={

@@ -20,7 +20,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.data.choices import ROWS, Attribute, ChoiceData, Covariate
+from ardchoice.data.choices import ROWS, Attribute, ChoiceData, Covariate, MappedFolder
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem
@@ -264,7 +264,7 @@ def open_compact(folder: Path, *, verify: bool = True) -> ChoiceData:
     )
     data.__dict__["n_persons"] = content["persons"]
     data.__dict__["times_available"] = np.array(content["times_available"], dtype=np.intp)
-    return changed(data, home=Home(str(folder), _arrays(data)))
+    return changed(data, mapped_from=MappedFolder(str(folder)))
 
 
 def changed(data: ChoiceData, **fields: Any) -> ChoiceData:
@@ -308,51 +308,6 @@ def _mapped(folder: Path, stored: Stored, verify: bool) -> Array:
 
 
 # -- Where data lie --------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class Home:
-    """A folder, the arrays that were mapped from it, and what must live as long as they do."""
-
-    folder: str
-    arrays: tuple[Array | None, ...]
-    keep: object = None
-
-
-def _arrays(data: ChoiceData) -> tuple[Array | None, ...]:
-    return (
-        data.available,
-        data.choice,
-        data.person,
-        data.weight,
-        *(a.values for a in data.attributes.values()),
-        *(c.values for c in data.covariates.values()),
-    )
-
-
-def is_at_home(data: ChoiceData) -> bool:
-    """Whether the arrays of the data are those of their folder: none was replaced since."""
-    if not isinstance(data.home, Home):
-        return False
-    now = _arrays(data)
-    return len(now) == len(data.home.arrays) and all(
-        a is b for a, b in zip(now, data.home.arrays, strict=True)
-    )
-
-
-def located(data: ChoiceData) -> tuple[str, object]:
-    """A folder that holds exactly these data, and what must live as long as it is used.
-
-    Data in memory, or with an array that was replaced, are written to a temporary folder, once.
-    """
-    if is_at_home(data) and isinstance(data.home, Home):
-        return data.home.folder, data.home
-    if "located" not in data.known:
-        folder, keep = temporary_folder()
-        write_compact(data, folder)
-        data.known["located"] = (str(folder), keep)
-    found: tuple[str, object] = data.known["located"]
-    return found
 
 
 class _Keep:
@@ -448,20 +403,14 @@ def take_rows(data: ChoiceData, rows: npt.NDArray[np.intp]) -> ChoiceData:
     folder, keep = temporary_folder()
     write_compact(data, folder, rows)
     part = open_compact(folder, verify=False)
-    home = part.home
-    assert isinstance(home, Home)  # noqa: S101 - just opened
-    return changed(
-        part,
-        home=replace(home, keep=keep),
-        source=data.source,
-        n_threads=data.n_threads,
-        executor=data.executor,
-    )
+    return changed(part, mapped_from=MappedFolder(str(folder), keep), source=data.source)
 
 
 def take_from_disk(data: ChoiceData, rows: npt.NDArray[np.intp]) -> ChoiceData:
     """Some rows of data on disk: in memory where they fit easily, else in a folder of their own."""
-    arrays = [*_arrays(data), data.situation]
+    arrays = [data.available, data.choice, data.person, data.weight, data.situation]
+    arrays += [a.values for a in data.attributes.values()]
+    arrays += [c.values for c in data.covariates.values()]
     width = sum(a.nbytes for a in arrays if a is not None) / max(len(data), 1)
     if width * len(rows) <= MOST_IN_MEMORY:
         return data._taken(rows)

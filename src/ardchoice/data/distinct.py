@@ -52,10 +52,7 @@ def values_of(data: ChoiceData, attribute: Attribute, alternatives: tuple[int, .
     if len(data) * len(alternatives) <= MOST_VALUES:
         every = [attribute.of(j)[data.available[j]] for j in alternatives]
         return Values(np.concatenate(every))
-    if key not in data.known:
-        data.known[key] = _distinct(data, attribute, alternatives)
-    found: Values = data.known[key]
-    return found
+    return data.cached(key, lambda: _distinct(data, attribute, alternatives))
 
 
 def _distinct(data: ChoiceData, attribute: Attribute, alternatives: tuple[int, ...]) -> Values:

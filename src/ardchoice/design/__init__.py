@@ -10,6 +10,7 @@ from ardchoice.design.encoding import (
     available_values,
     learn_encoding,
 )
+from ardchoice.design.execution import Execution, running
 from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "Design",
     "Deviations",
     "Encoding",
+    "Execution",
     "Levels",
     "Of",
     "Part",
@@ -31,4 +33,5 @@ __all__ = [
     "available_values",
     "deviations",
     "learn_encoding",
+    "running",
 ]

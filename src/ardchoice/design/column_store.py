@@ -173,15 +173,15 @@ def make_base(data: ChoiceData, term: TermColumns, of: Of) -> Base:
 def _check(data: ChoiceData, term: TermColumns, attribute: Attribute) -> None:
     """Whether the transform allows these values, found out once for every data."""
     how = term.term.how
-    key = checked(term.term, term.alternatives, term.parameters)
-    if key in data.known:
-        return
-    values = values_of(data, attribute, term.alternatives)
-    try:
-        how.check(values.values, term.parameters, values.counts)
-    except TransformError as error:
-        raise TransformError(f"'{term.term}': {error}") from None
-    data.known[key] = True
+
+    def check() -> None:
+        values = values_of(data, attribute, term.alternatives)
+        try:
+            how.check(values.values, term.parameters, values.counts)
+        except TransformError as error:
+            raise TransformError(f"'{term.term}': {error}") from None
+
+    data.cached(checked(term.term, term.alternatives, term.parameters), check)
 
 
 def _attribute(data: ChoiceData, term: TermColumns) -> Attribute:

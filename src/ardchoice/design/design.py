@@ -15,6 +15,7 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design.block import Block, Part
 from ardchoice.design.column_store import Base, ColumnStore, Multiplier, Of
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
+from ardchoice.design.execution import Execution, current_execution
 from ardchoice.design.sources import WORTH_THREADS, CachedBlocks, Standardizer, StreamedBlocks
 from ardchoice.errors import ArdchoiceError
 from ardchoice.numerics import default_threads, map_reduce
@@ -90,6 +91,8 @@ class Design:
     of, attribute
         ``"value"`` for the columns of the model; ``"slope"`` or ``"elasticity"`` for their
         derivatives by one attribute or by its logarithm, zero for every other term.
+    execution
+        Where passes run. Default: as `running` says.
 
     Attributes
     ----------
@@ -108,11 +111,12 @@ class Design:
         *,
         of: Of = "value",
         attribute: str | None = None,
+        execution: Execution | None = None,
     ) -> None:
         must_be_choice_data(data)
         if of != "value" and attribute is None:
             raise ArdchoiceError(f"Say by which attribute the {of} is to be taken.")
-        self.data = data
+        self.data, self.execution = data, execution or current_execution()
         self.encoding = terms if isinstance(terms, Encoding) else learn_encoding(data, terms)
         if self.encoding.alternatives != data.alternatives:
             raise ArdchoiceError(
@@ -164,17 +168,17 @@ class Design:
 
     def passing(self, standardise: Standardizer | None = None) -> StreamedBlocks:
         """Something to pass over once: every block is expanded for it, on workers if there are."""
-        if self.data.executor is not None and not self._is_derivative:
+        if self.execution.workers is not None and not self._is_derivative:
             # Only who has workers needs Dask.
             from ardchoice.design.remote import Remote
 
-            return Remote(self, standardise)
+            return Remote(self, self.execution.workers, standardise)
         return StreamedBlocks(self, standardise, self._threads())
 
     def blocks(self, standardise: Standardizer | None = None) -> CachedBlocks | StreamedBlocks:
         """Something to pass over again and again: expanded once if small, each time if large."""
         passing = self.passing(standardise)
-        if self.expanded_bytes() > KEEP_BYTES or self.data.executor is not None:
+        if self.expanded_bytes() > KEEP_BYTES or self.execution.workers is not None:
             return passing
         kept = CachedBlocks(passing)
         kept.threads = passing.threads
@@ -183,7 +187,7 @@ class Design:
     def _threads(self) -> int:
         if self.expanded_bytes() < WORTH_THREADS:
             return 1
-        return default_threads() if self.data.n_threads is None else self.data.n_threads
+        return self.execution.n_threads or default_threads()
 
     def block(self, rows: slice) -> Block:
         """Expand a range of rows."""

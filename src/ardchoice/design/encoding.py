@@ -259,7 +259,7 @@ def _learn(
         term.how.check(values.values, parameters, values.counts)
     except TransformError as error:
         raise TransformError(f"'{term}': {error}") from None
-    data.known[checked(term, alternatives, parameters)] = True
+    data.cached(checked(term, alternatives, parameters), lambda: None)
     return parameters
 
 

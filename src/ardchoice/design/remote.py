@@ -73,6 +73,8 @@ class Workers:
     ) -> None:
         self.client: Any = client  # much of it has no types
         self.rows, self.keep, self.patience = rows, keep, patience
+        # What is on the workers, as long as the data are in use here.
+        self._placed: WeakKeyDictionary[ChoiceData, _Placed] = WeakKeyDictionary()
 
     # -- Passes -------------------------------------------------------------------------------
 
@@ -145,7 +147,7 @@ class Workers:
 
     def _place(self, data: ChoiceData) -> _Placed:
         """Every shard on a worker that is there; sent only where it is not yet."""
-        placed = _PLACED.setdefault(data, {}).setdefault(self.client.id, _Placed(uuid.uuid4().hex))
+        placed = self._placed.setdefault(data, _Placed(uuid.uuid4().hex))
         threads = self._threads(placed)
         size = self.rows or shard_rows(len(data))
         count = max(1, -(-len(data) // size))
@@ -278,10 +280,6 @@ class _Placed:
     keep: int = 0
 
 
-_PLACED: WeakKeyDictionary[ChoiceData, dict[str, _Placed]] = WeakKeyDictionary()
-"""What is on the workers of every client, as long as the data are in use here."""
-
-
 @dataclass(eq=False)
 class _Pass:
     """A pass under way: the sums of neighbouring shards, and the sum of all."""
@@ -335,15 +333,16 @@ class Remote(StreamedBlocks):
 
     Parameters
     ----------
-    design
-        Of data that are on workers.
+    design, workers
     standardise
         What is done to every block; nothing unless told.
     """
 
-    def __init__(self, design: Design, standardise: Standardizer | None = None) -> None:
+    def __init__(
+        self, design: Design, workers: Workers, standardise: Standardizer | None = None
+    ) -> None:
         super().__init__(design, standardise)
-        self.workers = workers_of(design.data.executor)
+        self.workers = workers
         self.plan = Planned(plan_for(design.encoding, standardise))
 
     def map_reduce(self, measure: Measure[Measured]) -> Measured:

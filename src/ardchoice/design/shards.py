@@ -161,7 +161,6 @@ def _frame(data: ChoiceData) -> ChoiceData:
         person=None,
         weight=None,
         situation=np.empty(0),
-        n_threads=1,
     )
 
 

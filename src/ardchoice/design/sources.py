@@ -86,7 +86,8 @@ class StreamedBlocks(BlockSource):
     def map_reduce(self, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all blocks."""
         # Told by who wants to know what a study cost: the columns of every pass.
-        self.design.data.known.setdefault("passes", []).append(self.design.n_columns)
+        passes: list[int] = self.design.data.cached("passes", list)
+        passes.append(self.design.n_columns)
         return reduce(
             add,
             ordered_map(lambda rows: measure(self.block(rows)), self.design.ranges(), self.threads),

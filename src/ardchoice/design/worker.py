@@ -107,11 +107,6 @@ def other_version(found: set[str | None], wanted: str) -> str:
     )
 
 
-def allowed(encoding: Encoding) -> list[object]:
-    """Where data remember that transforms allow their values, for all terms."""
-    return [checked(t.term, t.alternatives, t.parameters) for t in encoding.terms]
-
-
 class WorkerCache:
     """Expanded blocks of shards, kept between passes as far as memory allows.
 
@@ -134,7 +129,8 @@ class WorkerCache:
                 return self._found[key]
         data = shard.data()
         # Whoever sends work has checked all rows.
-        data.known.update(dict.fromkeys(allowed(plan.encoding), True))
+        for t in plan.encoding.terms:
+            data.cached(checked(t.term, t.alternatives, t.parameters), lambda: None)
         design = Design(data, plan.encoding)
         blocks = StreamedBlocks(design, plan.standardise)
         if not self._makes_room(key, design.expanded_bytes(), limit):

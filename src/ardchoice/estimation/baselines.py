@@ -20,12 +20,15 @@ BITS_IN_ONE_NUMBER = 40
 def null_loglik(data: ChoiceData) -> float:
     """Every available alternative equally likely: -Σ w_n log J_n."""
     # Every model of the same data is compared with it.
-    if "null_loglik" not in data.known:
-        data.known["null_loglik"] = -sum(
-            float(data.weights_of(rows) @ np.log(data.available[:, rows].sum(axis=0)))
-            for rows in data.ranges()
-        )
-    return float(data.known["null_loglik"])
+    return data.cached(
+        "null_loglik",
+        lambda: (
+            -sum(
+                float(data.weights_of(rows) @ np.log(data.available[:, rows].sum(axis=0)))
+                for rows in data.ranges()
+            )
+        ),
+    )
 
 
 def constants_loglik(data: ChoiceData) -> float:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
-from dataclasses import replace
 from typing import Any
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, must_be_choice_data
-from ardchoice.design import Design
+from ardchoice.design import Design, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.covariance import ScoredSums, covariances, scored_pass
@@ -90,15 +89,11 @@ def fit(
     """
     must_be_choice_data(data)
     must_be_family(family)
-    on = data.at_work(executor, n_threads)
-    with single_blas_thread():
-        result = _fit(on, as_specification(spec), family, max_iterations, separation)
+    with running(executor, n_threads), single_blas_thread():
+        result = _fit(data, as_specification(spec), family, max_iterations, separation)
     if not result.converged:
         warnings.warn(result.notes[-1], ConvergenceWarning, stacklevel=2)
-    if on is data:
-        return result
-    # What is asked of the result later does not need the workers.
-    return replace(result, data=data if result.data is on else result.data.on(data.executor))
+    return result
 
 
 def fit_mnl(

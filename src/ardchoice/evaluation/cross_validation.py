@@ -10,7 +10,7 @@ import numpy as np
 
 from ardchoice.ard import Solver, fit_ard
 from ardchoice.data import ChoiceData, must_be_choice_data
-from ardchoice.design import Encoding, learn_encoding
+from ardchoice.design import Encoding, learn_encoding, running
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import (
     FoldScore,
@@ -83,7 +83,6 @@ def held_out(
         A Dask client whose workers process the data. Default: this process.
     """
     must_be_choice_data(data)
-    data = data if executor is None else data.on(executor)
     given = None if isinstance(what, SearchSpace) else as_specification(what)
 
     def procedure(train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
@@ -95,7 +94,8 @@ def held_out(
         score = score_refit(train, test, specification, family)
         return [score._replace(specification=specification)]
 
-    validated = cross_validate(data, folds, procedure, seed=seed)
+    with running(executor):
+        validated = cross_validate(data, folds, procedure, seed=seed)
     scores = [fold.scores[0] for fold in validated.folds]
     specifications = tuple(s.specification for s in scores if s.specification is not None)
     return HeldOutScore(validated.loglik(), tuple(s.loglik for s in scores), specifications)

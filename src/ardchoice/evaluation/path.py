@@ -9,6 +9,7 @@ import pandas as pd
 
 from ardchoice.ard import ArdFit
 from ardchoice.data import ChoiceData
+from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import FoldScore, cross_validate
 from ardchoice.numerics import single_blas_thread
@@ -56,7 +57,7 @@ def selection_path(
     if not isinstance(rule, (Bic, Ebic)):
         raise ArdchoiceError(f"A path shows the criterion of ac.Ebic() or ac.Bic(), not {rule!r}.")
     constraints = compile_structure(structure, fit.space)
-    with single_blas_thread():
+    with running(fit.execution), single_blas_thread():
         models = RefitCache.of(fit)
         criterion = rule.criterion(models.n, np.asarray(fit.space.columns))
         sets = nested(fit, constraints, most)

@@ -12,6 +12,7 @@ import pandas as pd
 from ardchoice.ard import Newton, Solver, fit_ard
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError
 from ardchoice.families import Family, Mnl
 from ardchoice.selection import Rule, Structure, select
@@ -56,7 +57,6 @@ def stability(
         both (share of the pairs in which both halves do).
     """
     must_be_choice_data(data)
-    data = data if executor is None else data.on(executor)
     if pairs < 1:
         raise ArdchoiceError(f"At least one pair of halves is needed, not {pairs}.")
     is_selected = np.zeros((pairs, 2, len(space)), dtype=bool)
@@ -70,7 +70,8 @@ def stability(
     for pair in range(pairs):
         halves = data.split(0.5, seed=int(rng.integers(2**31)))
         for half, part in enumerate(halves):
-            found = keep.stage(f"stability-{2 * pair + half}", partial(selected, part))
+            with running(executor):
+                found = keep.stage(f"stability-{2 * pair + half}", partial(selected, part))
             is_selected[pair, half, found] = True
             if progress is not None:
                 progress(2 * pair + half + 1, 2 * pairs)

@@ -23,7 +23,7 @@ SHARED_CLASSES = (ChoiceData, SearchSpace, Specification)
 """Several objects may refer to one of these: it is stored once, afterwards by its number."""
 COLUMNAR_CLASSES = (Step,)
 """A sequence of these is stored as one array per field."""
-EXECUTION_FIELDS = frozenset({"n_threads", "executor", "workers", "home"})
+EXECUTION_FIELDS = frozenset({"execution", "mapped_from"})
 """Where work runs belongs to the machine, not to the choices."""
 
 
@@ -89,7 +89,6 @@ def _saved_class(cls: Any) -> SavedClass:
     # Names that are imported only for type checking are found at the door of the room.
     door = sys.modules.get(cls.__module__.rpartition(".")[0])
     hints = get_type_hints(cls, localns=vars(door) if door else None)
-    skipped = EXECUTION_FIELDS if issubclass(cls, ChoiceData) else frozenset()
-    stored = [f for f in fields(cls) if f.init and f.name not in skipped]
+    stored = [f for f in fields(cls) if f.init and f.name not in EXECUTION_FIELDS]
     required = [f.name for f in stored if f.default is MISSING and f.default_factory is MISSING]
     return SavedClass(cls, cls, {f.name: hints[f.name] for f in stored}, frozenset(required))

@@ -13,7 +13,7 @@ from ardchoice._types import Floats
 from ardchoice.ard import ArdFit, Newton, fit_ard, sample_size
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
-from ardchoice.design import Design
+from ardchoice.design import Design, running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.estimation import FoldScore, cross_validate
 from ardchoice.numerics import single_blas_thread
@@ -89,7 +89,7 @@ def select(
     must_be_rule(rule)
     constraints = compile_structure(structure, fit.space)
     signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
-    with single_blas_thread():
+    with running(fit.execution), single_blas_thread():
         found = _select(fit, rule, constraints, signs, progress, keep)
     found = replace(found, alerts=(*constraints.notes, *found.alerts))
     for alert in found.alerts:

@@ -232,16 +232,16 @@ def _cells(data: ChoiceData, j: int, terms: list[TermColumns]) -> list[Cell]:
 
 def _ends(data: ChoiceData, name: str, j: int) -> list[float]:
     """The least and the most of a numeric covariate where an alternative is available."""
-    key = ("ends", name, j)
-    if key not in data.known:
+
+    def ends() -> list[float]:
         low, high = np.inf, -np.inf
         for rows in data.ranges():
             values = data.covariates[name].numbers(rows)[data.available[j, rows]]
             low = min(low, float(values.min(initial=np.inf)))
             high = max(high, float(values.max(initial=-np.inf)))
-        data.known[key] = [low, high]
-    found: list[float] = data.known[key]
-    return found
+        return [low, high]
+
+    return data.cached(("ends", name, j), ends)
 
 
 def _occurring(data: ChoiceData, names: Iterable[str], j: int) -> npt.NDArray[np.intp]:
