@@ -3,7 +3,6 @@
 And what is computed from a finished study: checks, willingness to pay, elasticities.
 """
 
-from ardchoice.estimation import CrossValidation, FoldScore, cross_validate
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import (
@@ -36,10 +35,8 @@ __all__ = [
     "HIGH_CORRELATION",
     "MAX_ELASTICITY_ALTERNATIVES",
     "WHOLE_SAMPLE",
-    "CrossValidation",
     "CutOff",
     "Elasticities",
-    "FoldScore",
     "HeldOutScore",
     "SignCheck",
     "WillingnessToPay",
@@ -48,7 +45,6 @@ __all__ = [
     "calibration",
     "correlated_estimates",
     "cost_attribute",
-    "cross_validate",
     "cut_off",
     "elasticities",
     "evaluate",

@@ -16,7 +16,7 @@ import numpy as np
 from ardchoice.data import ChoiceData, Recoding
 from ardchoice.design import Encoding, Levels, TermColumns
 from ardchoice.errors import ArdchoiceError
-from ardchoice.estimation import Covariance, Result
+from ardchoice.estimation import Result
 from ardchoice.exports.names import MOST_NAMED, Names, words
 from ardchoice.exports.origin import Origin, find_origin, used_by
 from ardchoice.space import BoxCox, Classes, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
@@ -127,23 +127,15 @@ class Description:
     alternatives, variables, coefficients
     origin
         The table that the script reads.
-    loglik, null_loglik
-    cov
-        Which standard errors those of the coefficients are.
     n_situations, n_persons
-    converged
     """
 
     alternatives: tuple[Alternative, ...]
     variables: tuple[Variable, ...]
     coefficients: tuple[Coefficient, ...]
     origin: Origin
-    loglik: float
-    null_loglik: float
-    cov: Covariance
     n_situations: int
     n_persons: int | None
-    converged: bool
 
     def utility(self, alternative: int) -> Iterator[tuple[Coefficient, tuple[str, ...]]]:
         """The coefficients in the utility of an alternative (from 1), with their columns."""
@@ -183,13 +175,8 @@ def describe(result: Result, script: Path) -> Description:
         variables=tuple(maker.variables.values()),
         coefficients=tuple(Coefficient(n, t, f, float(b), float(s)) for n, t, f, b, s in rows),
         origin=origin,
-        # Numbers stand in scripts as they are, so they are made sure to be numbers.
-        loglik=float(result.loglik),
-        null_loglik=float(result.null_loglik),
-        cov=result.default_cov,
-        n_situations=int(result.n_situations),
-        n_persons=None if result.n_persons is None else int(result.n_persons),
-        converged=bool(result.converged),
+        n_situations=result.n_situations,
+        n_persons=result.n_persons,
     )
 
 
@@ -206,7 +193,7 @@ class _Maker:
         self.level = {
             levels.name: words(levels.levels, "LEVEL")
             for term in encoding.terms
-            for levels in _categories(term)
+            for levels in (*([term.base] if term.base else []), *term.by)
         }
         codes, alone = origin.source.alternatives, Names()
         self.alternatives = tuple(
@@ -225,11 +212,6 @@ class _Maker:
 
     def coefficients(self, term: TermColumns) -> list[str]:
         """The name of every coefficient of a term."""
-        first: list[list[str]] = []
-        if term.base is not None:
-            first = [[self.level[term.base.name][v] for v in term.base.columns]]
-        elif term.term.what is not None and (n := len(forms_of(term))) > 1:
-            first = [[str(i) for i in range(1, n + 1)]]
         by = [
             [f"{self.covariate[levels.name]}_{self.level[levels.name][v]}" for v in levels.columns]
             for levels in term.by
@@ -239,7 +221,9 @@ class _Maker:
         if term.term.what is not None:
             word = self.attribute[term.term.what]
             head = ["B", _form_word(term.term.how), word, self._place(term)]
-        return [self.names.new(*head, *labels, *times) for labels in product(*first, *by)]
+        return [
+            self.names.new(*head, *labels, *times) for labels in product(self._columns(term), *by)
+        ]
 
     def _place(self, term: TermColumns) -> str:
         where = [self.alt[name] for name in term.term.where]
@@ -253,7 +237,8 @@ class _Maker:
         """What every coefficient of a term multiplies, by alternative."""
         bases = self._bases(term)
         levels = list(product(*(self._indicators(one) for one in term.by)))
-        times = tuple(self._number(name) for name in term.times)
+        linear = (Form("linear"),)
+        times = [n for c in term.times for n in self._covariate(c, [""], linear, is_text=False)]
         count = max(len(names) for names in bases.values())
         return [
             {j: (*((names[i],) if names[i] else ()), *labels, *times) for j, names in bases.items()}
@@ -273,49 +258,37 @@ class _Maker:
             if j + 1 not in rows:
                 text = self.data.alternatives[j]
                 head = [_form_word(how), self.attribute[what], self.alt[text]]
-                tails = [""] if len(forms) == 1 and term.base is None else self._tails(term, forms)
-                names = tuple(self.names.new(*head, tail) for tail in tails)
+                names = tuple(self.names.new(*head, tail) for tail in self._columns(term))
                 rows[j + 1] = Made(j + 1, self.origin.source.attributes[what][text], names)
         label = term.term.form
         self.variables[key] = Variable(label, term.base is not None, forms, tuple(rows.values()))
         return {j + 1: rows[j + 1].names for j in term.alternatives}
 
-    def _tails(self, term: TermColumns, forms: Sequence[Form]) -> list[str]:
+    def _columns(self, term: TermColumns) -> list[str]:
+        """What distinguishes the columns of a term's base; one empty text for a single column."""
         if term.base is not None:
             return [self.level[term.base.name][v] for v in term.base.columns]
-        return [str(i) for i in range(1, len(forms) + 1)]
+        n = 1 if term.term.what is None else len(forms_of(term))
+        return [str(i) for i in range(1, n + 1)] if n > 1 else [""]
 
     def _indicators(self, levels: Levels) -> tuple[str, ...]:
-        """The columns of a categorical covariate."""
-        key = levels.name
-        if key not in self.variables:
-            word = self.level[levels.name]
-            names = tuple(
-                self.names.new(self.covariate[levels.name], word[v]) for v in levels.columns
-            )
-            made = Made(None, self.origin.source.covariates[levels.name], names)
-            is_text = not self.origin.recodings[levels.name].edges
-            self.variables[key] = Variable(key, is_text, self._level_forms(levels), (made,))
-        return self.variables[key].rows[0].names
+        words = [self.level[levels.name][v] for v in levels.columns]
+        is_text = not self.origin.recodings[levels.name].edges
+        return self._covariate(levels.name, words, self._level_forms(levels), is_text=is_text)
 
-    def _number(self, name: str) -> str:
-        """The column of a numeric covariate."""
+    def _covariate(
+        self, name: str, words: Sequence[str], forms: tuple[Form, ...], *, is_text: bool
+    ) -> tuple[str, ...]:
+        """The columns of a covariate, made once."""
         if name not in self.variables:
-            made = Made(
-                None, self.origin.source.covariates[name], (self.names.new(self.covariate[name]),)
-            )
-            self.variables[name] = Variable(name, False, (Form("linear"),), (made,))
-        return self.variables[name].rows[0].names[0]
+            names = tuple(self.names.new(self.covariate[name], word) for word in words)
+            made = Made(None, self.origin.source.covariates[name], names)
+            self.variables[name] = Variable(name, is_text, forms, (made,))
+        return self.variables[name].rows[0].names
 
     def _level_forms(self, levels: Levels) -> tuple[Form, ...]:
         recoding = self.origin.recodings[levels.name]
         return tuple(_level_form(recoding, level) for level in levels.columns)
-
-
-def _categories(term: TermColumns) -> Iterator[Levels]:
-    if term.base is not None:
-        yield term.base
-    yield from term.by
 
 
 def _form_word(how: Transform) -> str:

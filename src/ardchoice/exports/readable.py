@@ -30,31 +30,59 @@ class Language:
     name
         A user's name.
     number
+    function
+        What stands before the name of a function, such as a backslash.
+    at_most
+    power, ratio
+        Templates of a power and of a ratio.
+    indicator
+        Template of what is 1 where a condition holds.
     forms
-        Kind of form -> the attribute in it, from its name and numbers.
-    level
-        That a variable has a level, from both names.
+        Kind of form -> its template.
     """
 
     name: Callable[[str], str]
     number: Callable[[float], str]
-    forms: Mapping[str, Callable[[str, tuple[str, ...]], str]]
-    level: Callable[[str, str], str]
+    function: str
+    at_most: str
+    power: str
+    ratio: str
+    indicator: str
+    forms: Mapping[str, str]
+
+    def level(self, name: str, level: str) -> str:
+        """That a variable has a level."""
+        return self.indicator.format(f"{self.name(name)} = {self.name(level)}")
+
+    def interval(self, name: str, low: str, high: str) -> str:
+        """That a variable lies between two numbers."""
+        left, right = f"{low} {self.at_most} " if low else "", f" < {high}" if high else ""
+        return self.indicator.format(f"{left}{name}{right}")
+
+    def piece(self, name: str, low: str, high: str) -> str:
+        """How far a variable runs from one number to another."""
+        run = f"{self.function}max({name}, {low})" if low else name
+        run = f"{self.function}min({run}, {high})" if high else run
+        return f"({_plus(run, low, minus=True)})" if low else run
+
+    def boxcox(self, name: str, exponent: float, shift: float) -> str:
+        """A Box-Cox transform; of exponent zero, the logarithm."""
+        shifted = name if self.number(shift) == "0" else _plus(name, self.number(shift))
+        if not exponent:
+            return self.forms["log"].format(shifted)
+        base, power = shifted if shifted == name else f"({shifted})", self.number(exponent)
+        return self.ratio.format(self.power.format(base, power) + " - 1", power)
 
 
 def factors(term: TermColumns, language: Language) -> list[list[str]]:
     """What every coefficient of a term multiplies; nothing for a constant."""
     first: list[list[str]] = [[]]
     if term.base is not None:
-        name = language.name(term.base.name)
-        first = [[language.level(name, language.name(v))] for v in term.base.columns]
+        first = [[language.level(term.base.name, v)] for v in term.base.columns]
     elif term.term.what is not None:
         name = language.name(term.term.what)
         first = [[_form(form, name, language, term.term.how.name)] for form in forms_of(term)]
-    by = [
-        [language.level(language.name(c.name), language.name(v)) for v in c.columns]
-        for c in term.by
-    ]
+    by = [[language.level(c.name, v) for v in c.columns] for c in term.by]
     times = [language.name(name) for name in term.times]
     return [[*head, *labels, *times] for head, labels in product(first, list(product(*by)))]
 
@@ -63,15 +91,13 @@ def _form(form: Form, name: str, language: Language, transform: str) -> str:
     if form.kind == OWN:
         label = f" {language.name(f'[{form.labels[0]}]')}" if form.labels[0] else ""
         return f"{language.name(transform)}({name}){label}"
-    low, high = (*form.numbers, None, None)[:2]
     if form.kind in ("class", "piece"):
-        ends = tuple("" if end is None else language.number(end) for end in (low, high))
-        return language.forms[form.kind](name, ends)
-    if form.kind == "boxcox" and not low:
-        return language.forms["log"](
-            language.forms["shift"](name, (language.number(high or 0.0),)), ()
-        )
-    return language.forms[form.kind](name, tuple(language.number(n or 0.0) for n in form.numbers))
+        low, high = ("" if end is None else language.number(end) for end in form.numbers)
+        write = language.interval if form.kind == "class" else language.piece
+        return write(name, low, high)
+    if form.kind == "boxcox":
+        return language.boxcox(name, *(n or 0.0 for n in form.numbers))
+    return language.forms[form.kind].format(name)
 
 
 @dataclass(frozen=True)
@@ -120,39 +146,21 @@ def _plus(name: str, number: str, *, minus: bool = False) -> str:
 # -- Plain text -----------------------------------------------------------------------------
 
 
-def _ends(name: str, ends: tuple[str, ...]) -> str:
-    low, high = ends
-    return f"[{f'{low} <= ' if low else ''}{name}{f' < {high}' if high else ''}]"
-
-
-def _run(name: str, ends: tuple[str, ...]) -> str:
-    low, high = ends
-    run = f"max({name}, {low})" if low else name
-    run = f"min({run}, {high})" if high else run
-    return f"({_plus(run, low, minus=True)})" if low else run
-
-
-def _plain_boxcox(name: str, numbers: tuple[str, ...]) -> str:
-    exponent, shift = numbers
-    base = name if shift == "0" else f"({_plus(name, shift)})"
-    return f"({base}^{exponent} - 1) / {exponent}"
-
-
 PLAIN = Language(
     name=one_line,
     number=lambda value: f"{value:.6g}",
+    function="",
+    at_most="<=",
+    power="{}^{}",
+    ratio="({}) / {}",
+    indicator="[{}]",
     forms={
-        "linear": lambda name, _: name,
-        "log": lambda name, _: f"log({name})",
-        "log1p": lambda name, _: f"log(1 + {name})",
-        "sqrt": lambda name, _: f"sqrt({name})",
-        "square": lambda name, _: f"{name}^2",
-        "shift": lambda name, numbers: name if numbers == ("0",) else _plus(name, *numbers),
-        "boxcox": _plain_boxcox,
-        "class": _ends,
-        "piece": _run,
+        "linear": "{}",
+        "log": "log({})",
+        "log1p": "log(1 + {})",
+        "sqrt": "sqrt({})",
+        "square": "{}^2",
     },
-    level=lambda name, level: f"[{name} = {level}]",
 )
 
 
@@ -189,40 +197,21 @@ def _tex_number(value: float) -> str:
     return rf"{mantissa} \cdot 10^{{{int(power)}}}" if power else mantissa
 
 
-def _tex_ends(name: str, ends: tuple[str, ...]) -> str:
-    low, high = ends
-    left, right = rf"{low} \le " if low else "", f" < {high}" if high else ""
-    return rf"\mathbf{{1}}[{left}{name}{right}]"
-
-
-def _tex_run(name: str, ends: tuple[str, ...]) -> str:
-    low, high = ends
-    run = rf"\max({name}, {low})" if low else name
-    run = rf"\min({run}, {high})" if high else run
-    return f"({_plus(run, low, minus=True)})" if low else run
-
-
-def _tex_boxcox(name: str, numbers: tuple[str, ...]) -> str:
-    exponent, shift = numbers
-    base = name if shift == "0" else f"({_plus(name, shift)})"
-    return rf"\frac{{{base}^{{{exponent}}} - 1}}{{{exponent}}}"
-
-
 LATEX = Language(
     name=lambda text: rf"\text{{{tex(text)}}}",
     number=_tex_number,
+    function="\\",
+    at_most=r"\le",
+    power="{}^{{{}}}",
+    ratio=r"\frac{{{}}}{{{}}}",
+    indicator=r"\mathbf{{1}}[{}]",
     forms={
-        "linear": lambda name, _: name,
-        "log": lambda name, _: rf"\ln({name})",
-        "log1p": lambda name, _: rf"\ln(1 + {name})",
-        "sqrt": lambda name, _: rf"\sqrt{{{name}}}",
-        "square": lambda name, _: f"{name}^2",
-        "shift": lambda name, numbers: name if numbers == ("0",) else _plus(name, *numbers),
-        "boxcox": _tex_boxcox,
-        "class": _tex_ends,
-        "piece": _tex_run,
+        "linear": "{}",
+        "log": r"\ln({})",
+        "log1p": r"\ln(1 + {})",
+        "sqrt": r"\sqrt{{{}}}",
+        "square": "{}^2",
     },
-    level=lambda name, level: rf"\mathbf{{1}}[{name} = {level}]",
 )
 
 PER_LINE = 2

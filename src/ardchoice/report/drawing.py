@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -35,8 +36,12 @@ SMALLEST_EVIDENCE = 1e-3
 """Log evidence below this is drawn at the edge."""
 
 
-def _label(text: str, most: int = NAME_CHARACTERS) -> str:
-    return one_line(text, most)
+_label = partial(one_line, most=NAME_CHARACTERS)
+
+
+def _picture(height: float, width: float = 1.0) -> Picture:
+    """Of so many inches, and of a share of the full width."""
+    return Picture(figsize=(WIDTH_INCHES * width, height), layout="constrained")
 
 
 def _lines(axes: Axes, axis: str = "x") -> None:
@@ -56,9 +61,7 @@ def relevance(found: Findings) -> Picture | None:
     cut = found.cut_off
     right = cut.measure if cut.measure in ("margin", "evidence") else "evidence"
     rows = [len(panel) for _, panel in panels]
-    picture = Picture(
-        figsize=(WIDTH_INCHES, 0.75 + 0.42 * len(rows) + 0.19 * sum(rows)), layout="constrained"
-    )
+    picture = _picture(0.75 + 0.42 * len(rows) + 0.19 * sum(rows))
     grid = picture.subplots(
         len(panels), 2, sharex="col", squeeze=False, gridspec_kw={"height_ratios": rows}
     )
@@ -80,7 +83,7 @@ def relevance(found: Findings) -> Picture | None:
     _log_axis(grid[0, 0], pd.concat([p["lambda"] for _, p in panels]).to_numpy(float))
     if right == "margin":
         _signed_axis(grid[0, 1], pd.concat([p["margin"] for _, p in panels]).to_numpy(float))
-        grid[-1, 1].set_xlabel(f"change in {_label(cut.words, 20)} if removed")
+        grid[-1, 1].set_xlabel(f"change in {_label(cut.words, most=20)} if removed")
     else:
         _log_axis(grid[0, 1], pd.concat([p["evidence"] for _, p in panels]).to_numpy(float))
         grid[-1, 1].set_xlabel("log evidence lost without it")
@@ -197,7 +200,7 @@ def path(found: Findings) -> Picture | None:
     if path is None or len(path.frame) < 2:
         return None
     held = path.best_held_out is not None
-    picture = Picture(figsize=(WIDTH_INCHES, 3.6 if held else 2.4), layout="constrained")
+    picture = _picture(3.6 if held else 2.4)
     rows = 2 if held else 1
     axes = np.atleast_1d(picture.subplots(rows, 1, sharex=True))
     x = path.frame["parameters"].to_numpy()
@@ -244,10 +247,7 @@ def calibration(found: Findings) -> Picture | None:
     names = list(dict.fromkeys(frame["alternative"]))
     columns = min(len(names), 3)
     rows = -(-len(names) // columns)
-    picture = Picture(
-        figsize=(WIDTH_INCHES * max(columns / 3, 0.45), max(2.55 * rows, 7.5 / columns - 4.6)),
-        layout="constrained",
-    )
+    picture = _picture(max(2.55 * rows, 7.5 / columns - 4.6), max(columns / 3, 0.45))
     grid = picture.subplots(rows, columns, sharex=True, sharey=True, squeeze=False).ravel()
     most = float(frame[["predicted", "observed"]].to_numpy().max())
     ticks = (
@@ -259,12 +259,15 @@ def calibration(found: Findings) -> Picture | None:
         axes.plot([0, ticks[-1]], [0, ticks[-1]], color=GREY, lw=1)
         axes.vlines(p, part["low"], part["high"], color=colour, lw=1.3)
         axes.plot(p, y, "o", color=colour, ms=4.5)
-        axes.set_title(_label(str(name), 24))
+        axes.set_title(_label(str(name), most=24))
         axes.set_aspect("equal")
-        axes.set_xlim(-0.02 * ticks[-1], 1.02 * ticks[-1])
-        axes.set_ylim(-0.02 * ticks[-1], 1.02 * ticks[-1])
-        axes.set_xticks(ticks, [f"{100 * t:.3g}%" if t else "0" for t in ticks])
-        axes.set_yticks(ticks, [f"{100 * t:.3g}%" if t else "0" for t in ticks])
+        limits, labels = (
+            (-0.02 * ticks[-1], 1.02 * ticks[-1]),
+            [f"{100 * t:.3g}%" if t else "0" for t in ticks],
+        )
+        axes.set(xlim=limits, ylim=limits)
+        axes.set_xticks(ticks, labels)
+        axes.set_yticks(ticks, labels)
     for axes in grid[len(names) :]:
         axes.set_visible(False)
     picture.supxlabel("predicted", fontsize=9)
@@ -285,9 +288,7 @@ def wtp(found: Findings) -> Picture | None:
     if not len(part):
         return None
     names = list(dict.fromkeys(part["alternative"]))
-    picture = Picture(
-        figsize=(WIDTH_INCHES, 0.7 + 0.2 * len(part) + 0.15 * len(names)), layout="constrained"
-    )
+    picture = _picture(0.7 + 0.2 * len(part) + 0.15 * len(names))
     axes = picture.subplots()
     low, high = _limits(part)
     y, ticks, labels, heads = 0.0, [], [], []
@@ -315,7 +316,7 @@ def wtp(found: Findings) -> Picture | None:
     if low < 0 < high:
         axes.axvline(0, color=GREY, lw=1)
     unit = "for" if part["level"].any() else "per unit of"
-    axes.set_xlabel(_label(f"{found.wtp.cost} {unit} {first}, with 95 % intervals", 70))
+    axes.set_xlabel(_label(f"{found.wtp.cost} {unit} {first}, with 95 % intervals", most=70))
     _lines(axes)
     return picture
 
@@ -341,7 +342,7 @@ def stability(found: Findings) -> Picture | None:
     part = frame[frame["selected"] > 0].head(MAX_STABILITY_ROWS)
     if not len(part):
         return None
-    picture = Picture(figsize=(WIDTH_INCHES, 0.7 + 0.2 * len(part)), layout="constrained")
+    picture = _picture(0.7 + 0.2 * len(part))
     axes = picture.subplots()
     y = np.arange(len(part))[::-1]
     inside = np.array([str(t) in selected for t in part["term"]])

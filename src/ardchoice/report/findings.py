@@ -5,13 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cached_property
 
-import pandas as pd
-
 from ardchoice.evaluation import (
-    CutOff,
-    Elasticities,
-    SignCheck,
-    WillingnessToPay,
     cut_off,
     elasticities,
     relevance_table,
@@ -19,7 +13,7 @@ from ardchoice.evaluation import (
     willingness_to_pay,
 )
 from ardchoice.record import Evaluation, StudyRecord
-from ardchoice.report.utilities import Equation, equations
+from ardchoice.report.utilities import equations
 
 
 @dataclass(frozen=True, eq=False)
@@ -38,35 +32,12 @@ class Findings:
         """What cross-validation holds out: persons or choices."""
         return "choices" if self.record.data.person is None else "persons"
 
-    @cached_property
-    def equations(self) -> list[Equation]:
-        """The utility functions."""
-        return equations(self.record.result)
-
-    @cached_property
-    def wtp(self) -> WillingnessToPay:
-        """Willingness to pay."""
-        return willingness_to_pay(self.record)
-
-    @cached_property
-    def elasticities(self) -> Elasticities:
-        """Elasticities, and why some attributes have none."""
-        return elasticities(self.record)
-
-    @cached_property
-    def signs(self) -> list[SignCheck]:
-        """Expected signs against the estimates."""
-        return sign_checks(self.record)
-
-    @cached_property
-    def cut_off(self) -> CutOff:
-        """What decided."""
-        return cut_off(self.record)
-
-    @cached_property
-    def relevance(self) -> pd.DataFrame:
-        """A row per candidate, most relevant first."""
-        return relevance_table(self.record)
+    equations = cached_property(lambda self: equations(self.record.result))
+    wtp = cached_property(lambda self: willingness_to_pay(self.record))
+    elasticities = cached_property(lambda self: elasticities(self.record))
+    signs = cached_property(lambda self: sign_checks(self.record))
+    cut_off = cached_property(lambda self: cut_off(self.record))
+    relevance = cached_property(lambda self: relevance_table(self.record))
 
 
 def listed(names: list[str], most: int = 6) -> str:

@@ -41,14 +41,11 @@ class Section:
     @classmethod
     def from_json(cls, made: dict[str, Any]) -> Section:
         """Back from it."""
-        return cls(
-            item=made["item"],
-            title=made["title"],
-            text=made["text"],
-            tables=[Table(**t) for t in made["tables"]],
-            figures=[Figure(**f) for f in made["figures"]],
-            numbers=made["numbers"],
+        tables, figures = (
+            [Table(**t) for t in made["tables"]],
+            [Figure(**f) for f in made["figures"]],
         )
+        return cls(**made | {"tables": tables, "figures": figures})
 
 
 # -- Markdown --------------------------------------------------------------------------------------

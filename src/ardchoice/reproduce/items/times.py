@@ -35,26 +35,20 @@ def _part(plan: Plan, space: str) -> Job:
 
 def _cells(plan: Plan) -> dict[str, dict[str, Job | None]]:
     """Space -> way -> the job whose time is shown."""
-    return {
-        "medium": {
-            "Dsvi.paper()": _part(plan, "medium"),
-            "Dsvi()": _timed("medium", "dsvi", 6.0),
-            "Newton()": _timed("medium", "newton", 1.0),
-            "specify": _timed("medium", "specify", 3.0),
-        },
-        "large": {
-            "Dsvi.paper()": _part(plan, "large"),
-            "Dsvi()": _timed("large", "dsvi", 20.0),
-            "Newton()": _timed("large", "newton", 4.0),
-            "specify": _timed("large", "specify", 10.0),
-        },
-        "extreme": {
-            "Dsvi.paper()": _part(plan, "extreme"),
-            "Dsvi()": None,
-            "Newton()": extreme_job(plan, "own"),
-            "specify": None if plan.quick else _timed("extreme", "specify", 400.0, plan.noise_to),
-        },
+    effort = {"medium": (6.0, 1.0, 3.0), "large": (20.0, 4.0, 10.0)}
+    methods = {"Dsvi()": "dsvi", "Newton()": "newton", "specify": "specify"}
+    cells: dict[str, dict[str, Job | None]] = {}
+    for space, seconds in effort.items():
+        cells[space] = {"Dsvi.paper()": _part(plan, space)}
+        for (way, method), expected in zip(methods.items(), seconds, strict=True):
+            cells[space][way] = _timed(space, method, expected)
+    cells["extreme"] = {
+        "Dsvi.paper()": _part(plan, "extreme"),
+        "Dsvi()": None,
+        "Newton()": extreme_job(plan, "own"),
+        "specify": None if plan.quick else _timed("extreme", "specify", 400.0, plan.noise_to),
     }
+    return cells
 
 
 def _jobs(plan: Plan) -> list[Job]:
