@@ -29,6 +29,7 @@ from ardchoice.families.mnl.kernel import (
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
+from ardchoice.families.scores import ScoredSums, scored_pass
 
 __all__ = [
     "FAMILIES",
@@ -40,6 +41,7 @@ __all__ = [
     "Parameter",
     "ParameterLayout",
     "Prediction",
+    "ScoredSums",
     "Scores",
     "Separation",
     "Start",
@@ -57,6 +59,7 @@ __all__ = [
     "one_pass",
     "proves_maximum",
     "register_family",
+    "scored_pass",
     "start_near",
     "utilities",
     "vanished_directions",
