@@ -217,7 +217,7 @@ def _design(
     """Candidates met with data, as they were with earlier ones."""
     if memory is None:
         _refuse_too_large(data, space)
-        return Design(data, space.terms)
+        return Design(data.by_person(), space.terms)
     if memory.terms != space.terms:
         raise ArdchoiceError(
             "The earlier fit has other candidates: continue with its own space, fit.space."
@@ -227,7 +227,7 @@ def _design(
             f"The earlier fit has columns standardised over {memory.spread.over} rows, this prior "
             f"over {prior.standardised}: continue with Prior(standardised={memory.spread.over!r})."
         )
-    return Design(data, memory.encoding)
+    return Design(data.by_person(), memory.encoding)
 
 
 def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:

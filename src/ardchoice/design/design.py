@@ -158,9 +158,8 @@ class Design:
         return max(FEWEST_ROWS, BLOCK_BYTES // row)
 
     def ranges(self) -> list[slice]:
-        """The rows of every block."""
-        n, size = len(self.data), self.block_rows()
-        return [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        """The rows of every block: whole persons, where their rows are consecutive."""
+        return self.data.whole_persons(self.block_rows())
 
     def __iter__(self) -> Iterator[Block]:
         """Expand block after block."""

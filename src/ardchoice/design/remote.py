@@ -149,8 +149,8 @@ class Workers:
         """Every shard on a worker that is there; sent only where it is not yet."""
         placed = self._placed.setdefault(data, _Placed(uuid.uuid4().hex))
         threads = self._threads(placed)
-        size = self.rows or shard_rows(len(data))
-        count = max(1, -(-len(data) // size))
+        ranges = data.whole_persons(self.rows or shard_rows(len(data)))
+        count = len(ranges)
         if len(placed.shards) != count:
             placed.shards, placed.homes = [None] * count, [None] * count
         before = [
@@ -161,10 +161,7 @@ class Workers:
         for worker in threads:
             wanted = [i for i in range(count) if homes[i] == worker and before[i] != worker]
             for some in _batches(wanted, SENT_TOGETHER):
-                rows = [slice(i * size, min((i + 1) * size, len(data))) for i in some]
-                shards = [
-                    cut(data, r, f"{placed.token}-{i}") for i, r in zip(some, rows, strict=True)
-                ]
+                shards = [cut(data, ranges[i], f"{placed.token}-{i}") for i in some]
                 sent = self.client.scatter(
                     shards, workers=[worker], hash=False, timeout=self.patience
                 )

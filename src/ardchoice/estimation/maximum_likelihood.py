@@ -132,12 +132,13 @@ def _fit(
     max_iterations: int,
     separation: Separation,
 ) -> Result:
-    # 1 · Terms meet data; a weight of zero is as good as no row.
+    # 1 · Terms meet data, whole persons in every block; a weight of zero is as good as no row.
     if data.weight is not None and not data.weight.all():
         data = data.take(data.weight > 0)
     if not len(data.chosen()):
         raise ArdchoiceError("There are no choice situations to estimate from.")
-    design = Design(data, specification.terms)
+    rows = data.by_person()
+    design = Design(rows, specification.terms)
     layout = family.layout(design.encoding)
     inside = layout.reordered(design.order)
     blocks = design.blocks()
@@ -145,7 +146,7 @@ def _fit(
     def evaluate(theta: Floats, last: bool) -> Sums:
         # The last pass has all that the covariances need.
         if last:
-            return scored_pass(family, inside, theta, blocks, data.person)
+            return scored_pass(family, inside, theta, blocks, rows.person)
         return family_pass(family, inside, theta, blocks)
 
     # 2 · Newton's method, from where the family starts.
@@ -163,7 +164,7 @@ def _fit(
     # 3 · How sure we are, and what we compare with.
     newton, ended = maximum.fit, maximum.fit.sums
     if not isinstance(ended, ScoredSums):  # the end was not predicted
-        ended = scored_pass(family, inside, newton.beta, blocks, data.person)
+        ended = scored_pass(family, inside, newton.beta, blocks, rows.person)
     notes = maximum.notes
     if not newton.converged:
         notes = (*notes, _not_converged(newton.iterations, newton.decrement))

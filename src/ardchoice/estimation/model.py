@@ -100,7 +100,7 @@ class Predicted:
 
 def prediction(model: Model, data: ChoiceData) -> Predicted:
     """One pass over any choices; without observed ones, log-likelihood and hits mean nothing."""
-    inside = model.on(data)
+    inside = model.on(data.by_person() if model.family.panel else data)
     measure = _PredictionMeasure(inside.family, inside.layout, inside.theta)
     return map_reduce(measure, inside.design.passing())
 

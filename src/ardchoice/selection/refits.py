@@ -103,7 +103,7 @@ class RefitCache:
         family: Family = Mnl(),  # noqa: B008 - frozen
         extras: Mapping[str, float] | None = None,
     ) -> None:
-        data = with_unit_weights(data)
+        data = with_unit_weights(data.by_person())
         self.data, self.encoding, self.scale = data, encoding, scale
         design = Design(data, encoding)
         self.family = family
