@@ -194,6 +194,45 @@ class Prediction:
 
 
 @dataclass(frozen=True, eq=False)
+class Individuals:
+    """What a family says of every unit (person) of some blocks, given the unit's own choices.
+
+    Attributes
+    ----------
+    persons
+        Codes as in `Block.person`, or None for blocks without persons; shape (units,) each.
+    columns
+        What the numbers are: ``*: TT``, ``sd(*: TT)``, ``class 1``.
+    values
+        Shape (units, columns) each.
+    """
+
+    persons: tuple[Ints | None, ...]
+    columns: tuple[str, ...]
+    values: tuple[Floats, ...]
+
+    def __add__(self, other: Individuals) -> Individuals:
+        return Individuals(
+            (*self.persons, *other.persons), self.columns, (*self.values, *other.values)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """A family whose options are all decided.
+
+    Attributes
+    ----------
+    family
+    notes
+        What was decided and why, a sentence each.
+    """
+
+    family: Family
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
 class EstimationTask:
     """What a family needs in order to be estimated on some data.
 
@@ -296,6 +335,30 @@ class Family(ABC):
         """P of every alternative in every situation, zero where unavailable; shape (J, B)."""
 
     # -- What it may say better ---------------------------------------------------------------
+
+    def resolve(self, design: Design) -> Resolved:
+        """The family with options that the data decide filled in. Default: itself.
+
+        Called once before estimation, where `fit` knows the data and the columns. Options that
+        cannot be used with them raise an error here.
+        """
+        return Resolved(self)
+
+    def frozen_at(self, theta: Floats) -> Family:
+        """A family whose log-likelihood is smooth near θ. Default: itself.
+
+        A family that simulates with nodes adapted to θ returns one that keeps those nodes.
+        """
+        return self
+
+    def individual(
+        self, theta: Floats, block: Block, layout: ParameterLayout
+    ) -> Individuals | None:
+        """What is known of every person of a block given their choices. Default: nothing.
+
+        Conditional means and standard deviations of tastes, or class probabilities.
+        """
+        return None
 
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
         """What θ has besides the coefficients of the columns. Default: nothing."""
