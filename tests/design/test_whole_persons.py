@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.data import grouped_by_person, whole_person_ranges
 from ardchoice.design import Design
 from ardchoice.design.remote import Workers
 from ardchoice.space import as_specification
@@ -54,14 +55,14 @@ def shuffled(where: str, folder: Path) -> ac.ChoiceData:
 
 
 def persons_of_blocks(data: ac.ChoiceData) -> list[set[int]]:
-    design = Design(data.by_person(), as_specification(SPEC).terms)
+    design = Design(grouped_by_person(data), as_specification(SPEC).terms)
     return [set(block.person.tolist()) for block in design.blocks()]
 
 
 @pytest.mark.parametrize("where", ["memory", "disk"])
 def test_no_person_is_split_between_blocks(where: str, tmp_path: Path) -> None:
     data = shuffled(where, tmp_path)
-    assert data.person_ends is None
+    assert grouped_by_person(data) is not data
     persons = persons_of_blocks(data)
     assert len(persons) >= 5
     assert sum(map(len, persons)) == len(set.union(*persons)) == data.n_persons
@@ -87,11 +88,12 @@ def test_results_do_not_depend_on_the_order_of_rows(where: str, tmp_path: Path) 
 
 @pytest.mark.parametrize("rows", [1, 7, 100, 10_000])
 def test_ranges_cover_all_rows_and_end_with_a_person(rows: int) -> None:
-    data = read(table(seed=2)).by_person()
-    ranges = data.whole_persons(rows)
+    data = grouped_by_person(read(table(seed=2)))
+    ranges = whole_person_ranges(data, rows)
     assert [r.start for r in ranges] == [0, *(r.stop for r in ranges[:-1])]
     assert ranges[-1].stop == len(data)
-    assert {r.stop for r in ranges} <= set(data.person_ends.tolist())
+    ends = np.flatnonzero(np.diff(data.person)) + 1
+    assert {r.stop for r in ranges} <= {*ends.tolist(), len(data)}
 
 
 def test_shards_of_a_cluster_hold_whole_persons() -> None:

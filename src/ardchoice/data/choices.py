@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Literal, TypeVar
 
 import numpy as np
@@ -191,31 +190,6 @@ class ChoiceData:
         """All rows, some at a time."""
         step = ROWS if size is None else size
         return (slice(a, min(a + step, len(self))) for a in range(0, max(len(self), 1), step))
-
-    @cached_property
-    def person_ends(self) -> npt.NDArray[np.intp] | None:
-        """One past the last row of every person; None where persons have no consecutive rows."""
-        if self.person is None:
-            return None
-        ends = np.append(np.flatnonzero(np.diff(self.person)) + 1, len(self))
-        return ends if len(np.unique(self.person[ends - 1])) == len(ends) else None
-
-    def by_person(self) -> ChoiceData:
-        """The same situations with the rows of every person consecutive, in their order."""
-        if self.person is None or self.person_ends is not None:
-            return self
-        order = np.argsort(self.person, kind="stable")
-        return self.cached("rows by person", lambda: self.take(order))
-
-    def whole_persons(self, size: int) -> list[slice]:
-        """About `size` rows at a time; whole persons where these have consecutive rows."""
-        wanted = np.arange(size, len(self), size)
-        if self.person_ends is not None:
-            ends = self.person_ends
-            wanted = np.unique(ends[np.searchsorted(ends, wanted)])
-            wanted = wanted[wanted < len(self)]
-        bounds = [0, *wanted.tolist(), len(self)]
-        return [slice(a, b) for a, b in pairwise(bounds)]
 
     def weights_of(self, rows: slice) -> npt.NDArray[np.float64]:
         """Weights of some rows, ones when there are none."""

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from distributed import Client, KilledWorker
 
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, whole_person_ranges
 from ardchoice.design.shards import cut, shard_rows
 from ardchoice.design.sources import Standardizer, StreamedBlocks
 from ardchoice.design.worker import Plan, add_up, as_it_is, measure_shard, other_version, plan_for
@@ -149,7 +149,8 @@ class Workers:
         """Every shard on a worker that is there; sent only where it is not yet."""
         placed = self._placed.setdefault(data, _Placed(uuid.uuid4().hex))
         threads = self._threads(placed)
-        ranges = data.whole_persons(self.rows or shard_rows(len(data)))
+        size = self.rows or shard_rows(len(data))
+        ranges = whole_person_ranges(data, size) or [slice(0, 0)]
         count = len(ranges)
         if len(placed.shards) != count:
             placed.shards, placed.homes = [None] * count, [None] * count
