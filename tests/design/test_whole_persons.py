@@ -107,4 +107,6 @@ def test_shards_of_a_cluster_hold_whole_persons() -> None:
 
 def test_prediction_sums_do_not_depend_on_the_order() -> None:
     fit = ac.fit_mnl(read(table()), SPEC)
-    assert np.isclose(fit.score(read(table())).loglik, fit.score(read(table(seed=1))).loglik, rtol=1e-10, atol=0)
+    assert np.isclose(
+        fit.score(read(table())).loglik, fit.score(read(table(seed=1))).loglik, rtol=1e-10, atol=0
+    )
