@@ -28,6 +28,7 @@ from ardchoice.families.mnl.kernel import (
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
+from ardchoice.families.nested import Nested
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 
 __all__ = [
@@ -37,6 +38,7 @@ __all__ = [
     "FamilyMeasure",
     "Maximum",
     "Mnl",
+    "Nested",
     "Parameter",
     "ParameterLayout",
     "Prediction",
