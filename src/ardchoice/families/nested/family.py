@@ -15,6 +15,7 @@ from ardchoice.families.estimate import maximise_from_mnl
 from ardchoice.families.family import (
     EstimationTask,
     Family,
+    Logsum,
     Maximum,
     Parameter,
     ParameterLayout,
@@ -26,7 +27,6 @@ from ardchoice.families.nested.kernel import (
     NestState,
     derivatives,
     evaluate,
-    is_inside,
     log_chosen,
     nest_state,
     parameter_order,
@@ -137,9 +137,7 @@ class Nested(Family):
             for name in arrays.scale_names
         )
         counts = np.bincount(arrays.alternative)
-        owner = [
-            arrays.alternative[np.argmax(column > 0)] for column in arrays.allocation_slopes.T
-        ]
+        owner = [arrays.alternative[np.argmax(column > 0)] for column in arrays.allocation_slopes.T]
         even = [1 / counts[j] for j in owner]
         shares = (
             Parameter(name, "nest", start=start, bounds=ALLOCATION_BOUNDS)
@@ -202,9 +200,10 @@ class Nested(Family):
         np.add.at(out, arrays.alternative, each)
         return out
 
-    def logsums(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
-        """Expected maximum utility, log Σ_l exp I_l; shape (B,)."""
-        return self._state(theta, block, layout).log_total
+    def logsums(self, theta: Floats, block: Block, layout: ParameterLayout) -> tuple[Logsum]:
+        """Expected maximum utility, log Σ_l exp I_l."""
+        total = self._state(theta, block, layout).log_total
+        return (Logsum(total, theta[: layout.n_columns]),)
 
     def _state(self, theta: Floats, block: Block, layout: ParameterLayout) -> NestState:
         v, arrays = utilities(theta[: layout.n_columns], block), self.arrays(layout.alternatives)

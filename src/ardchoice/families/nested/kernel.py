@@ -150,7 +150,7 @@ class NestDerivatives:
 
 
 def log_chosen(state: NestState, block: Block) -> Floats:
-    """log P of the chosen alternatives; shape (B,)."""
+    """Log P of the chosen alternatives; shape (B,)."""
     return _chosen_shares(state, block)[1]
 
 
@@ -235,7 +235,9 @@ def _evaluate(
     )
     if order == 0:
         found = log_chosen(state, block)
-        return Sums(float(found.sum() if block.weight is None else block.weight @ found), empty, empty)
+        return Sums(
+            float(found.sum() if block.weight is None else block.weight @ found), empty, empty
+        )
     first = derivatives(state, block)
     weight = np.ones(block.shape[1]) if block.weight is None else block.weight
     x = expanded(block, n_columns, arrays, theta)
@@ -266,7 +268,9 @@ def expanded(block: Block, n_columns: int, arrays: NestArrays, theta: Floats) ->
     x = x[:, arrays.alternative]
     if not a:
         return x
-    rows = np.broadcast_to(_allocation_slopes(arrays, theta, n_columns)[:, :, None], (a, *x.shape[1:]))
+    rows = np.broadcast_to(
+        _allocation_slopes(arrays, theta, n_columns)[:, :, None], (a, *x.shape[1:])
+    )
     return np.concatenate([x, rows])
 
 

@@ -194,10 +194,6 @@ def nest_arrays(
     """
     check_alternatives(dict(nests), alternatives)
     given = {alternative: dict(shares) for alternative, shares in allocation}
-    for alternative in given:
-        if alternative not in alternatives:
-            hint = did_you_mean(alternative, alternatives)
-            raise SpecificationError(f"Allocation: there is no alternative {alternative!r}. {hint}")
     place = {name: j for j, name in enumerate(alternatives)}
     groups = [sorted(place[member] for member in members) for _, members in nests]
     inside = {j for group in groups for j in group}
