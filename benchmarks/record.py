@@ -153,7 +153,9 @@ def specified(
     executor: Any = None,
 ) -> Numbers:
     """Relevance, selection and estimates."""
-    study = ac.specify(data, space, structure=structure, executor=executor)
+    # The record was made with answers that count as independent.
+    rule = ac.Ebic(cluster=False)
+    study = ac.specify(data, space, rule=rule, structure=structure, executor=executor)
     relevance = study.fit.table()
     return numbers_of(
         study.result,

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
     from ardchoice.estimation import fit_mnl as fit_mnl
     from ardchoice.estimation import likelihood_ratio_test as likelihood_ratio_test
     from ardchoice.estimation import simulate_choices as simulate_choices
+    from ardchoice.estimation import wald_test as wald_test
     from ardchoice.evaluation import held_out as held_out
     from ardchoice.evaluation import selection_path as selection_path
     from ardchoice.evaluation import stability as stability
@@ -87,6 +88,7 @@ _PUBLIC_NAMES = {
         "fit",
         "fit_mnl",
         "likelihood_ratio_test",
+        "wald_test",
         "simulate_choices",
     ],
     "evaluation": ["held_out", "selection_path", "stability"],

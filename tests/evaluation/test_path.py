@@ -5,6 +5,7 @@ import numpy as np
 import pytest
 
 import ardchoice as ac
+from ardchoice.selection import compile_structure, criterion_of
 from selection.selection_support import made, obeys, usual
 
 mpl.use("Agg")
@@ -59,13 +60,15 @@ def test_terms_enter_in_order_of_relevance(fit: ac.ArdFit) -> None:
 
 
 def test_every_figure_is_that_of_fit_mnl(path: ac.Path, fit: ac.ArdFit) -> None:
-    criterion = ac.Ebic().criterion(len(fit.data), fit.space.columns)
+    constraints = compile_structure(ac.Structure(), fit.space)
+    criterion = criterion_of(ac.Ebic(), fit, len(fit.data), constraints)
     columns = dict(zip(fit.terms, fit.space.columns, strict=True))
     for step, row in zip(terms_of(path, fit), path.frame.itertuples(), strict=True):
         result = ac.fit_mnl(fit.data, step)
         assert row.parameters == result.n_parameters == sum(columns[t] for t in step)
         assert row.loglik == pytest.approx(result.loglik, abs=EXACT)
-        expected = criterion.value(result.loglik, result.n_parameters, len(step))
+        inside = [fit.terms.index(t) for t in step]
+        expected = criterion.value(result.loglik, criterion.coefficients(inside), len(step))
         assert row.criterion == pytest.approx(expected, abs=EXACT)
     assert path.criterion == "EBIC"
     assert path.frame["parameters"].is_monotonic_increasing

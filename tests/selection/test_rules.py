@@ -10,7 +10,8 @@ from scipy import stats
 from selection_support import made, numbers, obeys, usual
 
 import ardchoice as ac
-from ardchoice.selection.criterion import NOISE_SAFETY_FACTOR, bic, ebic
+from ardchoice.selection import compile_structure, criterion_of
+from ardchoice.selection.criterion import SAFETY_FACTORS, bic, ebic, ebic_gamma
 from ardchoice.selection.rules import Rule
 from ardchoice.selection.search import NEAR_TIE_MARGIN
 
@@ -200,26 +201,41 @@ def test_the_weight_of_the_extended_criterion(n: int, p: int) -> None:
     criterion = ac.Ebic().criterion(n, np.full(p, WIDE))
     gamma = max(0.0, 1 - math.log(n) / (2 * math.log(p)))
     assert criterion.gamma == pytest.approx(gamma)
-    assert criterion == ebic(n, p)
+    assert criterion.surcharge == 0.0
     for q in {0, 1, p // 2, p}:
         k = 2 * q
         expected = 2 * 123.0 + k * math.log(n) + 2 * gamma * math.log(math.comb(p, q))
         assert criterion.value(-123.0, k, q) == pytest.approx(expected, rel=1e-9)
 
 
-def test_the_weight_rises_where_chance_would_let_noise_in() -> None:
+def test_terms_pay_a_surcharge_where_chance_would_let_noise_in() -> None:
     n, columns = 10_000, np.ones(2500, dtype=int)
-    plain, raised = ebic(n, 2500), ac.Ebic(noise=0.1).criterion(n, columns)
-    assert raised.gamma > plain.gamma
-    # The price of the sixteenth term, and how many of 2,500 noise terms would pay it.
-    price = np.diff(raised.penalty([15, 16], [15, 16]))[0]
-    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(0.1 / NOISE_SAFETY_FACTOR, rel=0.02)
+    criterion = ac.Ebic(noise=0.1).criterion(n, columns)
+    assert criterion.gamma == pytest.approx(ebic_gamma(n, 2500))
+    assert criterion.surcharge > 0
+    # The price of the sixteenth term, and how many of the others, all noise, would pay it.
+    price = np.diff(criterion.penalty(criterion.effective[:2] * [15, 16], [15, 16]))[0]
+    expected = 0.1 / SAFETY_FACTORS[1]
+    assert 2500 * stats.chi2.sf(price, 1) == pytest.approx(expected, rel=0.02)
+
+
+@pytest.mark.parametrize("n", [400, 10_710])
+def test_one_candidate_more_hardly_changes_the_price_of_a_term(n: int) -> None:
+    prices = []
+    for p in range(2, 600):
+        criterion = ac.Ebic().criterion(n, np.ones(p, dtype=int))
+        k = criterion.effective[0] if criterion.effective is not None else 1.0
+        q = min(15, p // 4)
+        prices.append(np.diff(criterion.penalty([q * k, (q + 1) * k], [q, q + 1]))[0])
+    assert np.abs(np.diff(prices)).max() < 0.6
+    assert prices[103] - prices[101] < 0.1  # it was 4.6 where p passes the root of 10,710
 
 
 def test_special_cases_of_the_criteria(data: ac.ChoiceData) -> None:
     n = len(data)
-    assert ebic(n, 1).gamma == 0.0  # one candidate: no size of the space to speak of
-    assert ebic(n, int(n**0.5) - 1).gamma == 0.0
+    assert ebic_gamma(n, 1) == 0.0  # one candidate: no size of the space to speak of
+    assert ebic_gamma(n, int(n**0.5) - 1) == 0.0
+    assert ebic(n, np.ones(1, dtype=int), noise=0.1).surcharge == 0.0
     assert ac.Ebic(gamma=0.25).criterion(n, np.ones(22, dtype=int)).gamma == 0.25
     result = ac.fit_mnl(data, "*: TT + CO")
     assert bic(n).value(result.loglik, 2, 2) == pytest.approx(result.bic)
@@ -342,11 +358,18 @@ def test_data_in_place_of_relevance_are_explained(data: ac.ChoiceData) -> None:
 # -- Near-ties, rivals and figures in reasons ------------------------------------------------------
 
 
-def exact(fit: ac.ArdFit, rule: ac.Bic | ac.Ebic, terms: object) -> float:
+def exact(
+    fit: ac.ArdFit,
+    rule: ac.Bic | ac.Ebic,
+    terms: object,
+    structure: ac.Structure | None = ac.Structure(),  # noqa: B008 - frozen
+) -> float:
     """The criterion of some terms, from `fit_mnl`."""
     result = ac.fit_mnl(fit.data, ac.Specification(tuple(terms)))  # type: ignore[arg-type]
-    criterion = rule.criterion(len(fit.data), fit.space.columns)
-    return criterion.value(result.loglik, result.n_parameters, len(result.specification))
+    constraints = compile_structure(structure, fit.space)
+    criterion = criterion_of(rule, fit, len(fit.data), constraints)
+    inside = [fit.terms.index(t) for t in result.specification]
+    return criterion.value(result.loglik, criterion.coefficients(inside), len(inside))
 
 
 def changed(
@@ -365,7 +388,7 @@ def test_near_ties_are_as_near_as_they_say(
 ) -> None:
     rules = STRUCTURES[structure]
     specification = chosen(rule, structure)
-    value = exact(fit, rule, specification.terms)
+    value = exact(fit, rule, specification.terms, rules)
     assert specification.criterion == pytest.approx(value, abs=EXACT)
     costs = [tie.cost for tie in specification.near_ties]
     assert costs
@@ -375,7 +398,7 @@ def test_near_ties_are_as_near_as_they_say(
     for tie in specification.near_ties:
         terms = changed(specification, tie, fit.space)
         assert obeys(rules, fit.space, terms)
-        assert exact(fit, rule, terms) - value == pytest.approx(tie.cost, abs=EXACT)
+        assert exact(fit, rule, terms, rules) - value == pytest.approx(tie.cost, abs=EXACT)
         seen.add(frozenset(terms))
     assert len(seen) == len(specification.near_ties)
     assert frozenset(specification.terms) not in seen
@@ -386,14 +409,14 @@ def test_every_specification_one_term_away_that_is_near_is_reported(
     fit: ac.ArdFit, chosen: Select, rule: ac.Bic | ac.Ebic
 ) -> None:
     specification = chosen(rule, "none")
-    value = exact(fit, rule, specification.terms)
+    value = exact(fit, rule, specification.terms, None)
     kept, others = set(specification.terms), set(fit.terms) - set(specification.terms)
     moves = [(set(), {t}) for t in others] + [({t}, set()) for t in kept]
     moves += [({t}, {u}) for t in kept for u in others if t.what == u.what]
     reported = {(frozenset(t.out), frozenset(t.into)) for t in specification.near_ties}
     near = 0
     for out, into in moves:
-        cost = exact(fit, rule, [t for t in fit.terms if t in (kept - out) | into]) - value
+        cost = exact(fit, rule, [t for t in fit.terms if t in (kept - out) | into], None) - value
         assert cost > -EXACT  # no single change is better
         if cost <= NEAR_TIE_MARGIN - EXACT:
             near += 1

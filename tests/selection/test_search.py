@@ -282,7 +282,7 @@ def test_neighbours_are_valid_and_scored_as_the_surrogate_reaches(fit: ac.ArdFit
         terms = [fit.terms[t] for t in sorted(one)]
         assert obeys(structure, fit.space, terms)
         assert one != chosen
-        count, forms = problem.constraints.count(one), problem.constraints.cost(one)
+        count, forms = criterion.coefficients(one), problem.constraints.cost(one)
         assert value == pytest.approx(criterion.value(loglik, count, len(one)) + forms, abs=SAME)
     found = set(every)
     # One more, one less (with what needs it), one for another, another form, regrouped.

@@ -11,6 +11,7 @@ from signs_by_hand import Where, wrong_after_estimation, wrong_by_hand
 
 import ardchoice as ac
 from ardchoice.design.encoding import learn_encoding
+from ardchoice.selection import compile_structure, criterion_of
 from ardchoice.selection.signs import SIGN_GRID_POINTS, SignRules, WrongSign
 
 SPECIFICATIONS = {
@@ -172,9 +173,11 @@ def test_the_criterion_that_signs_cost_is_in_the_notes(against: ac.ArdFit) -> No
     values = []
     for terms in (specification.terms, [t for t in against.terms if t in kept]):
         result = ac.fit_mnl(against.data, terms)
-        criterion = ac.Ebic().criterion(len(against.data), against.space.columns)
+        constraints = compile_structure(structure, against.space)
+        criterion = criterion_of(ac.Ebic(), against, len(against.data), constraints)
+        count = criterion.coefficients([against.terms.index(t) for t in terms])
         forms = sum(t.how.name == "log1p" and not t.by for t in terms) * structure.linear_unless
-        values.append(criterion.value(result.loglik, result.n_parameters, len(terms)) + forms)
+        values.append(criterion.value(result.loglik, count, len(terms)) + forms)
     assert float(change[1]) == pytest.approx(values[0] - values[1], abs=0.06)  # one decimal
 
 

@@ -1,5 +1,6 @@
 """Relevance: the ARD prior, evidence maximisation, and the solvers."""
 
+from ardchoice.ard.clustered import TermTests, term_prices
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard
@@ -27,10 +28,12 @@ __all__ = [
     "Solver",
     "Standardization",
     "Step",
+    "TermTests",
     "change_basis",
     "expand",
     "fit_ard",
     "laplace_evidence",
     "posterior_probabilities",
     "sample_size",
+    "term_prices",
 ]

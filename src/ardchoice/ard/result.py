@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,21 +12,33 @@ import pandas as pd
 from scipy import stats
 
 from ardchoice._types import Floats
+from ardchoice.ard.clustered import TermTests, clustered_meat, clustered_tests
 from ardchoice.ard.groups import Groups
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.online_state import OnlineState, draw_memory
-from ardchoice.ard.quadratic import Quadratic, nothing, posterior, sparsity_quality
+from ardchoice.ard.quadratic import (
+    Quadratic,
+    SparsityQuality,
+    nothing,
+    posterior,
+    sparsity_quality,
+)
 from ardchoice.ard.relevance import gain
 from ardchoice.ard.standardization import ColumnMoments, Standardization
 from ardchoice.ard.trace import Step
-from ardchoice.data import ChoiceData
-from ardchoice.design import Encoding, Execution
+from ardchoice.data import ChoiceData, grouped_by_person
+from ardchoice.design import Design, Encoding, Execution, running
 from ardchoice.families import Family, Mnl
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term
-from ardchoice.text import brief, p_value, table
+from ardchoice.text import WIDTH, brief, p_value, table
 
 if TYPE_CHECKING:
     from ardchoice.ard.fit import Prior, Solver
+
+START_PRICE_SHARE = 0.5
+"""Of the price of a main term, above which its statistic puts it into the model that tests start
+from."""
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -150,17 +163,68 @@ class ArdFit:
         counts = [t.n_columns for t in self.encoding.terms]
         return Groups(np.repeat(np.arange(len(counts)), counts), len(counts))
 
+    @property
+    def persons_repeat(self) -> bool:
+        """Whether some person has several answers, so that they cannot count as independent."""
+        persons = self.data.n_persons
+        return persons is not None and persons < len(self.data)
+
+    @cached_property
+    def tests(self) -> TermTests:
+        """Score tests and design effects of all terms, clustered by person; one pass.
+
+        Given what is worth its price: shrunk terms that may be noise have no part in it.
+        """
+        groups = self.term_groups
+        with running(self.execution), single_blas_thread():
+            design = Design(grouped_by_person(self.data), self.encoding)
+            likelihood = FamilyLikelihood(design, self.centre, self.scale, self.family, self.extras)
+            meat, own = clustered_meat(likelihood, self.mean)
+            quadratic, n = self.quadratic, len(self.data)
+            if self.continues:
+                # Scores of earlier data are gone: as clustered as these.
+                ratio = float(np.trace(quadratic.curvature) / np.trace(own))
+                meat, n = ratio * meat, round(ratio * n)
+            weight = self.data.total_weight / len(self.data)
+            quadratic = Quadratic(
+                quadratic.constant / weight, quadratic.b / weight, quadratic.curvature / weight
+            )
+            forced = ~np.isfinite(self.lam)
+            interaction = np.array([bool(t.by) for t in self.terms])
+            strong = self.statistic > START_PRICE_SHARE * groups.sizes * np.log(max(n, 2))
+            return clustered_tests(
+                quadratic,
+                meat / weight**2,
+                groups,
+                (self.lam > 0) & ~interaction & strong,
+                forced,
+                interaction,
+                n,
+            )
+
+    @cached_property
+    def _sparsity(self) -> SparsityQuality:
+        with single_blas_thread():
+            post = posterior(self.quadratic, self.term_groups, self.lam)
+            return sparsity_quality(self.quadratic, self.term_groups, self.lam, post)
+
+    @cached_property
+    def statistic(self) -> Floats:
+        """q'S⁻¹q of every term given the shrunk others; shape (T,). It ranks, it is no χ²."""
+        return self._sparsity.statistic()
+
+    @cached_property
+    def evidence(self) -> Floats:
+        """Log evidence lost without every term, NaN where it is not shrunk; shape (T,)."""
+        finite, lever = np.isfinite(self.lam), self._sparsity
+        lost = gain(np.where(finite, self.lam, 0.0), lever.s, lever.q)
+        return np.where(finite, lost, np.nan)
+
     def relevance(self) -> pd.DataFrame:
         """A row per term in the order of the space; `table` sorts it."""
-        groups = self.term_groups
-        with single_blas_thread():
-            post = posterior(self.quadratic, groups, self.lam)
-            lever = sparsity_quality(self.quadratic, groups, self.lam, post)
-        statistic = lever.statistic()
+        tests = self.tests
         columns = np.array([t.n_columns for t in self.encoding.terms])
-        finite = np.isfinite(self.lam)
-        lost = np.where(finite, gain(np.where(finite, self.lam, 0.0), lever.s, lever.q), np.nan)
-        p = stats.chi2.sf(statistic, columns)
+        p = tests.p_value
         means = [self.mean[t.columns] for t in self.encoding.terms]
         sds = [self.sd[t.columns] for t in self.encoding.terms]
         return pd.DataFrame(
@@ -169,10 +233,11 @@ class ArdFit:
                 "alternative": [t.place for t in self.terms],
                 "columns": columns,
                 "lambda": self.lam,
-                "evidence": lost,
-                "statistic": statistic,
+                "evidence": self.evidence,
+                "statistic": tests.statistic,
                 "p_value": p,
                 "p_adjusted": stats.false_discovery_control(p),
+                "design_effect": tests.design_effect,
                 "mean": means,
                 "sd": sds,
             }
@@ -182,9 +247,11 @@ class ArdFit:
         """A row per term, most relevant first.
 
         Columns: term, alternative, columns, lambda (on the standardised scale; infinite where not
-        shrunk), evidence (log evidence lost without the term), statistic (χ² with `columns` degrees
-        of freedom when the term is noise), p_value, p_adjusted (false discovery rate over all
-        candidates), mean and sd (posterior of its standardised coefficients).
+        shrunk), evidence (log evidence lost without the term), statistic and p_value (score test
+        clustered by person: χ² with `columns` degrees of freedom when the term is noise),
+        p_adjusted (false discovery rate over all candidates), design_effect (variance of the score
+        of the term, clustered by person, over that of independent answers), mean and sd (posterior
+        of its standardised coefficients). λ and evidence count all answers as independent.
         """
         frame = self.relevance()
         frame = frame.sort_values(["lambda", "statistic"], ascending=False, kind="stable")
@@ -225,4 +292,16 @@ class ArdFit:
             )
         ]
         names = ["term", "columns", "lambda", "evidence", "statistic", "p"]
-        return head + "\n\n" + table(rows, names)
+        return head + "\n\n" + table(rows, names) + "\n" + textwrap.fill(self._assumptions, WIDTH)
+
+    @property
+    def _assumptions(self) -> str:
+        """What the table counts as independent."""
+        if not self.persons_repeat:
+            return "p: score test with robust variances; λ and evidence assume the model is right."
+        typical = float(np.median(self.tests.design_effect))
+        return (
+            f"p: score test clustered by person. λ and evidence count the answers of one person as "
+            f"independent; scores vary {typical:.1f} times as much as they would then (median "
+            "design effect), so that too many terms have λ > 0."
+        )

@@ -1,15 +1,21 @@
 """Maximum likelihood of any family: estimates, covariances, prediction, willingness to pay."""
 
 from ardchoice.estimation.baselines import null_loglik
-from ardchoice.estimation.compare import LikelihoodRatio, compare, likelihood_ratio_test
+from ardchoice.estimation.compare import compare
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
 from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
+from ardchoice.estimation.nested_tests import (
+    LikelihoodRatio,
+    Wald,
+    likelihood_ratio_test,
+    wald_test,
+)
 from ardchoice.estimation.predict import predict_table
 from ardchoice.estimation.result import Covariance, Result, Score
 from ardchoice.estimation.simulate import simulate_choices
-from ardchoice.estimation.summary import KIND, infinity
+from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity
 from ardchoice.estimation.wtp import levels_of
 
 __all__ = [
@@ -23,8 +29,10 @@ __all__ = [
     "Predicted",
     "Result",
     "Score",
+    "Wald",
     "compare",
     "cross_validate",
+    "design_effect_sentence",
     "fit",
     "fit_mnl",
     "infinity",
@@ -35,4 +43,5 @@ __all__ = [
     "prediction",
     "probabilities",
     "simulate_choices",
+    "wald_test",
 ]

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass
 
-import numpy as np
 import pandas as pd
-from scipy import stats
 
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.result import Covariance, Result
-from ardchoice.text import p_value
 
 STATISTICS = {
     "parameters": "n_parameters",
@@ -23,43 +18,6 @@ STATISTICS = {
     "AIC": "aic",
     "BIC": "bic",
 }
-
-
-@dataclass(frozen=True)
-class LikelihoodRatio:
-    """A likelihood-ratio test: 2 (ℓ_full - ℓ_restricted) against χ² with `df` degrees."""
-
-    statistic: float
-    df: int
-    p: float
-
-    def __str__(self) -> str:
-        return f"LR = {self.statistic:.3f}, {self.df} degrees of freedom, p = {p_value(self.p)}"
-
-
-def likelihood_ratio_test(restricted: Result, full: Result) -> LikelihoodRatio:
-    """Test a result against one that contains it.
-
-    Valid for independent choices; with several choices per person the likelihood overstates the
-    evidence, and clustered z statistics are the safer guide.
-    """
-    _same_data([restricted, full])
-    df = full.n_parameters - restricted.n_parameters
-    if df <= 0:
-        raise ArdchoiceError(
-            f"The second model must have more parameters than the first: it has "
-            f"{full.n_parameters}, the first {restricted.n_parameters}."
-        )
-    if not set(restricted.specification.terms) <= set(full.specification.terms):
-        extra = [t for t in restricted.specification.terms if t not in full.specification.terms]
-        warnings.warn(
-            f"'{extra[0]}' is in the restricted model but not in the full one: the test is valid "
-            "only if the models are nested all the same.",
-            ArdchoiceWarning,
-            stacklevel=2,
-        )
-    statistic = 2 * (full.loglik - restricted.loglik)
-    return LikelihoodRatio(statistic, df, float(stats.chi2.sf(statistic, df)))
 
 
 def compare(
@@ -102,16 +60,3 @@ def _starred(result: Result, cov: Covariance | None) -> pd.Series:
     stars = [sum(p < cut for cut in (0.05, 0.01, 0.001)) for p in frame["p"]]
     values = [f"{b:.4g}{'*' * s}" for b, s in zip(frame["estimate"], stars, strict=True)]
     return pd.Series(values, index=frame.index)
-
-
-def _same_data(results: list[Result]) -> None:
-    first = results[0]
-    for other in results[1:]:
-        same = np.array_equal(other.data.chosen(), first.data.chosen()) and np.array_equal(
-            other.data.weights, first.data.weights
-        )
-        if not same:
-            raise ArdchoiceError(
-                "The models were estimated on different data (situations, choices or weights): "
-                f"{first.n_situations} and {other.n_situations} situations."
-            )

@@ -168,6 +168,21 @@ class Result:
         """Clustered by person when there are persons, robust otherwise."""
         return "cluster" if "cluster" in self.covariances else "robust"
 
+    @cached_property
+    def design_effect(self) -> float | None:
+        """tr(H⁻¹J) / P: how much more scores summed by person vary than independent answers would.
+
+        None without persons. Estimates that diverge have no part in it.
+        """
+        if "cluster" not in self.covariances:
+            return None
+        classical, clustered = self.covariances["classical"], self.covariances["cluster"]
+        known = np.flatnonzero(~np.isnan(np.diag(classical)))
+        if not len(known):
+            return None
+        at = np.ix_(known, known)
+        return float(np.trace(np.linalg.solve(classical[at], clustered[at])) / len(known))
+
     @property
     def is_infinite(self) -> npt.NDArray[np.bool_]:
         """Which estimates diverge, so that they have no standard error; shape (P,)."""

@@ -20,7 +20,21 @@ KIND = {
 def summarise(result: Result, cov: Covariance) -> str:
     """Fit statistics, estimates and what to know of them, in 80 columns."""
     notes = [textwrap.fill(note, WIDTH) for note in result.notes]
-    return "\n\n".join([_head(result), _fit(result), _estimates(result, cov), *notes])
+    effect = [textwrap.fill(design_effect_sentence(result), WIDTH)]
+    parts = [_head(result), _fit(result), _estimates(result, cov), *filter(None, effect), *notes]
+    return "\n\n".join(parts)
+
+
+def design_effect_sentence(result: Result) -> str:
+    """What the answers of one person are worth; empty where no person has several."""
+    effect, persons = result.design_effect, result.n_persons
+    if effect is None or persons is None or persons >= result.n_situations:
+        return ""
+    return (
+        f"Design effect {effect:.1f}: with several answers per person, variances of estimates are "
+        f"{effect:.1f} times those of as many independent answers; {result.n_situations:,} answers "
+        f"say as much as {result.n_situations / effect:,.0f}."
+    )
 
 
 def _head(result: Result) -> str:

@@ -22,6 +22,7 @@ from ardchoice.selection import (
     Structure,
     TermSet,
     compile_structure,
+    criterion_of,
 )
 
 
@@ -59,7 +60,7 @@ def selection_path(
     constraints = compile_structure(structure, fit.space)
     with running(fit.execution), single_blas_thread():
         models = RefitCache.of(fit)
-        criterion = rule.criterion(models.n, np.asarray(fit.space.columns))
+        criterion = criterion_of(rule, fit, models.n, constraints)
         sets = nested(fit, constraints, most)
 
         def procedure(train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
@@ -76,7 +77,7 @@ def selection_path(
             fitted = models.refit(selected, start)
             start, count = fitted.beta, constraints.count(selected)
             new = ", ".join(str(fit.terms[t]) for t in sorted(selected - before))
-            value = criterion.value(fitted.loglik, count, len(selected))
+            value = criterion.value(fitted.loglik, criterion.coefficients(selected), len(selected))
             rows.append((new or "(nothing)", count, fitted.loglik, value, validated.loglik(i)))
             before = selected
     names = ["entered", "parameters", "loglik", "criterion", "held_out"]
@@ -85,9 +86,8 @@ def selection_path(
 
 def nested(fit: ArdFit, constraints: Constraints, most: int) -> list[TermSet]:
     """Valid sets, each with one more relevant term and the terms it requires."""
-    frame = fit.relevance()
     lam = fit.lam
-    order = np.lexsort((-frame["statistic"].to_numpy(), -lam))
+    order = np.lexsort((-fit.statistic, -lam))
     sets = [constraints.least()]
     for t in order:
         if lam[t] <= 0 or len(sets) > most:

@@ -44,6 +44,8 @@ def scored_pass(
     theta: Floats,
     blocks: Iterable[Block],
     person: npt.NDArray[np.integer[Any]] | None,
+    *,
+    clustered_only: bool = False,
 ) -> ScoredSums:
     """The pass that estimation ends with: all that the covariances need, at once.
 
@@ -62,6 +64,8 @@ def scored_pass(
         Of a design.
     person
         Shape (N,); None without persons.
+    clustered_only
+        Whether Σ s s' over situations may be left out (empty) where there are persons.
     """
     if person is None or family.panel:
         found = map_reduce(partial(_scored, _Who(family, layout, theta)), blocks)
@@ -69,12 +73,15 @@ def scored_pass(
     count = int(person.max()) + 1
     large = count * len(theta) > MOST_SUMS
     if not large or _in_runs(person, count):
-        found = map_reduce(partial(_scored, _Who(family, layout, theta, (0, count), large)), blocks)
+        who = _Who(family, layout, theta, (0, count), large, clustered_only)
+        found = map_reduce(partial(_scored, who), blocks)
         return found.ended(found.clustered())
     turns = -(-count * len(theta) // MOST_SUMS)
     edges = np.linspace(0, count, turns + 1).astype(int).tolist()
     each = [
-        map_reduce(partial(_scored, _Who(family, layout, theta, here)), blocks)
+        map_reduce(
+            partial(_scored, _Who(family, layout, theta, here, False, clustered_only)), blocks
+        )
         for here in itertools.pairwise(edges)
     ]
     return each[0].ended(sum((one.clustered() for one in each[1:]), each[0].clustered()))
@@ -97,6 +104,7 @@ class _Who:
     theta: Floats
     persons: tuple[int, int] | None = None
     in_runs: bool = False
+    clustered_only: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -162,8 +170,8 @@ def _scored(who: _Who, block: Block) -> _Scored:
     """Of one block."""
     scored = who.family.scores(who.theta, block, who.layout)
     found, s = scored.sums, scored.each
-    robust = s @ s.T
-    done = np.zeros_like(robust)
+    done = np.zeros((len(s), len(s)))
+    robust = np.empty((0, 0)) if who.clustered_only else s @ s.T
     person = block.person
     if who.family.panel:
         # Its units are persons, and blocks hold whole ones.

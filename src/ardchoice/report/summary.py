@@ -33,7 +33,8 @@ def summarise_record(record: StudyRecord) -> str:
     model is called like a cost.
     """
     specification, result, other = record.specification, record.result, record.selection_result
-    parts = [_head(record), str(specification), *map(_fill, specification.notes)]
+    parts = [_head(record), str(specification), _fill(specification.formula)]
+    parts += map(_fill, specification.notes)
     if other is None:
         parts += [result.summary(), *map(_fill, record.notes), _fill(CONDITIONAL)]
     else:

@@ -29,7 +29,7 @@ from ardchoice.errors import ArdchoiceWarning
 from ardchoice.estimation import Model, Result, fit_mnl, probabilities, simulate_choices
 from ardchoice.numerics import single_blas_thread
 from ardchoice.reproduce.baselines import baseline_data, baselines
-from ardchoice.selection import RefitCache, Sign, SignRules, Structure, select
+from ardchoice.selection import Ebic, RefitCache, Sign, SignRules, Structure, select
 from ardchoice.space import Size, Term, parse_specification, swissmetro_space
 from ardchoice.study import specify
 
@@ -41,6 +41,8 @@ EVIDENCE_POINTS = 24
 POSTERIOR_DRAWS = 200
 TEST_SHARE = 0.3
 SIGNS: dict[str, Sign] = {"TT": "-", "CO": "-"}
+PUBLISHED_RULE = Ebic(cluster=False)
+"""The paper counts the answers of one person as independent, and so does everything beside it."""
 STRUCTURES: dict[str, Structure | None] = {
     "default": Structure(),
     "signs": Structure(signs=SIGNS),
@@ -148,7 +150,7 @@ def held_out(
     fit = fit_ard(train, candidates, solver=Newton(posterior="full"))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArdchoiceWarning)
-        selected = select(fit_ard(train, candidates)).terms
+        selected = select(fit_ard(train, candidates), PUBLISHED_RULE).terms
     mean = posterior_probabilities(fit, test, above=PAPER_LAMBDA_CUTOFF)
     averaged = posterior_probabilities(
         fit, test, above=PAPER_LAMBDA_CUTOFF, draws=POSTERIOR_DRAWS, seed=seed
@@ -208,7 +210,12 @@ def _real(name: str) -> tuple[ChoiceData, str]:
 def specified(space: Size, structure: str) -> Json:
     """What `specify` finds on all real choices."""
     data = swissmetro_choices("real")
-    study = specify(data, swissmetro_space(data, space), structure=STRUCTURES[structure])
+    study = specify(
+        data,
+        swissmetro_space(data, space),
+        rule=PUBLISHED_RULE,
+        structure=STRUCTURES[structure],
+    )
     made = _statistics(study.result, data)
     made["text"] = study.specification.to_text()
     made["seconds"] = study.seconds
@@ -220,7 +227,12 @@ def specified_split(space: Size, structure: str, seed: int) -> Json:
     """The whole of it on 70 % of the persons, and how it predicts the others."""
     data = swissmetro_choices("real")
     train, test = data.split(TEST_SHARE, seed=seed)
-    study = specify(train, swissmetro_space(data, space), structure=STRUCTURES[structure])
+    study = specify(
+        train,
+        swissmetro_space(data, space),
+        rule=PUBLISHED_RULE,
+        structure=STRUCTURES[structure],
+    )
     return _split_scores(study.result, test)
 
 
@@ -274,7 +286,7 @@ def timed(
     candidates = swissmetro_space(data, space)
     started = time.perf_counter()
     if method == "specify":
-        specify(data, candidates)
+        specify(data, candidates, rule=PUBLISHED_RULE)
     else:
         fit_ard(data, candidates, solver=make_solver(method, seed, None), prior=as_published())
     return {"seconds": time.perf_counter() - started}

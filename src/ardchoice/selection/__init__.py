@@ -2,6 +2,7 @@
 
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
+from ardchoice.selection.prices import criterion_of, design_effects
 from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.rules import (
     Bic,
@@ -36,6 +37,8 @@ __all__ = [
     "WrongSign",
     "check_signs",
     "compile_structure",
+    "criterion_of",
+    "design_effects",
     "listed",
     "must_be_rule",
     "select",

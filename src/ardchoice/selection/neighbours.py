@@ -95,7 +95,8 @@ def neighbours(
     left = (constraints.without(selected, [t]) for t in may_leave)
     bases = [selected, *dict.fromkeys(base for base in left if base is not None)]
     reached, gains = surrogate.exchanges(selected, bases)
-    counts, costs = _sums(bases, constraints)
+    counts, costs = _sums(bases, constraints, criterion)
+    own = constraints.columns if criterion.effective is None else criterion.effective
     kept = np.array(list(selected), dtype=np.intp)
     for r, base in enumerate(bases):
         mask = constraints.addable(base)
@@ -103,7 +104,7 @@ def neighbours(
             simple = mask
         mask[kept] = False
         terms = np.flatnonzero(mask)
-        penalty = criterion.penalty(counts[r] + constraints.columns[terms], len(base) + 1)
+        penalty = criterion.penalty(counts[r] + own[terms], len(base) + 1)
         values = penalty + constraints.costs[terms] + costs[r] - 2 * (reached[r] + gains[r, terms])
         found.extend(base, terms, values)
     found.add(bases[1:], _values(bases[1:], reached[1:], constraints, criterion))
@@ -116,7 +117,7 @@ def neighbours(
         *constraints.bundled(selected),
         *constraints.reformed(selected, [t for t in selected if losses[t] > missed]),
     ]
-    strong = 2 * gains[0] > promise * criterion.per_coefficient * constraints.columns
+    strong = 2 * gains[0] > promise * criterion.per_coefficient * own
     for u in np.flatnonzero(strong & ~simple).tolist():
         if u not in selected and u not in constraints.impossible:
             several += constraints.completions(selected, u)
@@ -129,9 +130,11 @@ def _smallest(values: Floats) -> float:
     return float(values.min(initial=np.inf))
 
 
-def _sums(sets: Sequence[TermSet], constraints: Constraints) -> tuple[Floats, Floats]:
-    """Coefficients of every set, and what its forms cost."""
-    counts = [constraints.count(s) for s in sets]
+def _sums(
+    sets: Sequence[TermSet], constraints: Constraints, criterion: Criterion
+) -> tuple[Floats, Floats]:
+    """(Effective) coefficients of every set, and what its forms cost."""
+    counts = [coefficients_of(s, constraints, criterion) for s in sets]
     return np.array(counts, dtype=float), np.array([constraints.cost(s) for s in sets])
 
 
@@ -139,15 +142,23 @@ def _values(
     sets: Sequence[TermSet], logliks: Floats, constraints: Constraints, criterion: Criterion
 ) -> Floats:
     """`predict` for many."""
-    counts, costs = _sums(sets, constraints)
+    counts, costs = _sums(sets, constraints, criterion)
     return criterion.penalty(counts, np.array([len(s) for s in sets])) + costs - 2 * logliks
+
+
+def coefficients_of(selected: TermSet, constraints: Constraints, criterion: Criterion) -> float:
+    """(Effective) coefficients of a set, as the criterion counts them."""
+    if criterion.effective is None:
+        return constraints.count(selected)
+    return criterion.coefficients(selected)
 
 
 def predict(
     selected: TermSet, loglik: float, constraints: Constraints, criterion: Criterion
 ) -> float:
     """The criterion of a set of terms that reaches a log-likelihood, with what its forms cost."""
-    value = criterion.value(loglik, constraints.count(selected), len(selected))
+    coefficients = coefficients_of(selected, constraints, criterion)
+    value = criterion.value(loglik, coefficients, len(selected))
     return value + constraints.cost(selected)
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 from math import log
 
 import numpy as np
-import numpy.typing as npt
 
+from ardchoice._types import Floats, Ints
 from ardchoice.errors import ArdchoiceError
-from ardchoice.selection.criterion import Criterion, bic, ebic
+from ardchoice.selection.criterion import Criterion, ebic, independent_ebic, priced
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,14 @@ class Evidence:
     Attributes
     ----------
     above
-        A log Bayes factor; 3 is usually called strong.
+        In units of log evidence. It is no Bayes factor: λ is maximised, not integrated out.
+    cluster
+        Whether the evidence of interactions is divided by their design effect where persons have
+        several answers. Default: True.
     """
 
     above: float = 3.0
+    cluster: bool = True
 
     @property
     def name(self) -> str:
@@ -78,9 +82,13 @@ class Bic:
     ----------
     weight
         Of the penalty: 1 for BIC, 2 / ln n for AIC.
+    cluster
+        Whether interactions are priced by their design effect where persons have several answers.
+        False: all answers count as independent. Default: True.
     """
 
     weight: float = 1.0
+    cluster: bool = True
 
     def __post_init__(self) -> None:
         if not self.weight > 0:
@@ -91,11 +99,27 @@ class Bic:
         """How reports call it."""
         return "BIC" if self.weight == 1 else f"BIC with {self.weight:g} times its penalty"
 
-    def criterion(self, n: int, columns: npt.NDArray[np.intp]) -> Criterion:
-        """For n choice situations; the candidates do not count."""
-        del columns
-        plain = bic(n)
-        return Criterion(self.name, self.weight * plain.per_coefficient)
+    def criterion(
+        self,
+        n: int,
+        columns: Ints,
+        *,
+        design_effect: Floats | None = None,
+        log_sets: Floats | None = None,
+    ) -> Criterion:
+        """For n choice situations and candidates with these columns; the candidates do not count.
+
+        Parameters
+        ----------
+        n
+        columns, design_effect
+            Of every candidate; shape (p,). No design effect: one.
+        log_sets
+            Ignored.
+        """
+        del log_sets
+        plain = Criterion(self.name, self.weight * log(n), n=n)
+        return priced(plain, np.asarray(columns), design_effect)
 
 
 @dataclass(frozen=True)
@@ -105,14 +129,22 @@ class Ebic:
     Attributes
     ----------
     gamma
-        Weight of ln C(p, q) for q of p candidate terms; default: max(0, 1 - ln n / (2 ln p)).
+        Weight of ln V(q), V(q) being the number of valid specifications of q of the p candidate
+        terms. Default: max(0, 1 - ln n / (2 ln p)).
     noise
-        Unless gamma is given, it is raised where more noise terms than this would be expected to
-        come in by chance: in spaces with thousands of small terms.
+        Unless gamma is given, terms pay a surcharge where more noise terms than this would be
+        expected to come in by chance, were all noise: in spaces with many small terms. For 100
+        candidates; up to four times as many in smaller spaces, down to a fifth in larger ones.
+        Default: 0.1.
+    cluster
+        Whether interactions are priced by their design effect where persons have several answers.
+        False: the criterion of earlier versions, for which all answers are independent and all
+        sets of terms valid, so that V(q) = C(p, q). Default: True.
     """
 
     gamma: float | None = None
     noise: float = 0.1
+    cluster: bool = True
 
     def __post_init__(self) -> None:
         if self.gamma is not None and not self.gamma >= 0:
@@ -125,11 +157,34 @@ class Ebic:
         """How reports call it."""
         return "EBIC"
 
-    def criterion(self, n: int, columns: npt.NDArray[np.intp]) -> Criterion:
-        """For n choice situations and candidates with these columns; shape (p,)."""
-        if self.gamma is None:
-            return ebic(n, len(columns), columns, self.noise)
-        return Criterion(self.name, log(n), self.gamma, len(columns))
+    def criterion(
+        self,
+        n: int,
+        columns: Ints,
+        *,
+        design_effect: Floats | None = None,
+        log_sets: Floats | None = None,
+    ) -> Criterion:
+        """For n choice situations and candidates with these columns.
+
+        Parameters
+        ----------
+        n
+        columns, design_effect
+            Of every candidate; shape (p,). No design effect: one.
+        log_sets
+            ln V(q). Default: of all sets, ln C(p, q).
+        """
+        if not self.cluster and self.gamma is None:
+            return independent_ebic(n, np.asarray(columns), noise=self.noise)
+        return ebic(
+            n,
+            np.asarray(columns),
+            noise=self.noise,
+            gamma=self.gamma,
+            design_effect=design_effect,
+            log_sets=log_sets,
+        )
 
 
 @dataclass(frozen=True)
@@ -146,11 +201,14 @@ class HeldOut:
         Of the BIC penalty.
     seed
         Of the folds.
+    cluster
+        As for `Bic`. Default: True.
     """
 
     folds: int = 5
     weights: tuple[float, ...] = (0.25, 0.5, 1.0, 2.0)
     seed: int = 0
+    cluster: bool = True
 
     def __post_init__(self) -> None:
         if self.folds < 2 or not self.weights or min(self.weights) <= 0:

@@ -19,7 +19,8 @@ from ardchoice.estimation import FoldScore, cross_validate
 from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
-from ardchoice.selection.criterion import bic, ebic
+from ardchoice.selection.criterion import Criterion, bic, ebic_gamma
+from ardchoice.selection.prices import criterion_of, design_effects, formula_of
 from ardchoice.selection.reasons import explain_search, explain_threshold, some_segments
 from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.rules import (
@@ -138,15 +139,16 @@ def _by_threshold(
 
 def _passed(fit: ArdFit, rule: Threshold) -> tuple[npt.NDArray[np.bool_], list[str]]:
     """Which terms a rule wants, and the figure it looked at."""
-    frame = fit.relevance()
     if isinstance(rule, LambdaAbove):
         values = fit.lam
         return values > rule.threshold, [f"λ = {v:.3g}" for v in values]
     if isinstance(rule, Evidence):
-        values = frame["evidence"].fillna(np.inf).to_numpy()
+        values = np.nan_to_num(fit.evidence, nan=np.inf)
+        effects = design_effects(fit) if rule.cluster else None
+        values = values if effects is None else values / effects
         return values > rule.above, [f"log evidence {v:.1f}" for v in values]
     assert isinstance(rule, FalseDiscovery)  # noqa: S101 - the last of the three
-    values = frame["p_adjusted"].to_numpy()
+    values = fit.relevance()["p_adjusted"].to_numpy()
     return values <= rule.q, [f"adjusted p = {v:.2g}" for v in values]
 
 
@@ -212,12 +214,14 @@ def _by_search(
 ) -> Specification:
     few = few_passes(fit)
     models = (RefitCache.of_many if few else RefitCache.of)(fit, keep.journal("refits"))
-    criterion = rule.criterion(models.n, constraints.columns)
+    criterion = criterion_of(rule, fit, models.n, constraints)
     problem = Problem(models, constraints, criterion, signs)
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
-    found = search(problem, starts(fit, constraints), progress=progress, surrogate=near)
+    begin = starts(fit, constraints, criterion)
+    found = search(problem, begin, progress=progress, surrogate=near)
     alerts = _sign_alerts(problem, found.best.selected, found.best.beta)
-    explained = replace(explain_search(problem, found), alerts=alerts)
+    formula = formula_of(criterion, fit.data.n_persons)
+    explained = replace(explain_search(problem, found), alerts=alerts, formula=formula)
     if not few:
         return explained
     note = (
@@ -233,20 +237,25 @@ def few_passes(fit: ArdFit) -> bool:
     return sample_size(sample, Design(fit.data, fit.encoding)) > 0 and fit.converged
 
 
-def starts(fit: ArdFit, constraints: Constraints) -> list[TermSet]:
+def starts(
+    fit: ArdFit, constraints: Constraints, criterion: Criterion | None = None
+) -> list[TermSet]:
     """Valid sets to search from: what relevance finds strong, what it finds fair, and the least."""
-    frame = fit.relevance()
-    statistic, columns = frame["statistic"].to_numpy(), frame["columns"].to_numpy()
-    strength = np.nan_to_num(frame["evidence"].to_numpy(), nan=0.0)
+    strength = np.nan_to_num(fit.evidence, nan=0.0)
     free = ~np.isfinite(fit.lam)
     n, p = max(len(fit.data), 2), len(fit.terms)
-    penalty = columns * np.log(n) + 2 * ebic(n, p).gamma * np.log(p)
+    clustered = criterion is not None and criterion.design_effect is not None
+    penalty = constraints.columns * np.log(n) + 2 * ebic_gamma(n, p) * np.log(p)
+    if clustered:
+        penalty = np.maximum(penalty, criterion.per_coefficient * criterion.effective)
     out = [
         constraints.build(
-            strength, np.flatnonzero(free | ((fit.lam > 0) & (statistic > share * penalty)))
+            strength, np.flatnonzero(free | ((fit.lam > 0) & (fit.statistic > share * penalty)))
         )
         for share in START_PENALTY_SHARES
     ]
+    if clustered:
+        out.append(constraints.build(fit.tests.gain, np.flatnonzero(fit.tests.in_model)))
     return list(dict.fromkeys([*out, constraints.least()]))
 
 
@@ -261,11 +270,12 @@ def best_weight(
 
     def score_weights(train: ChoiceData, held_out: ChoiceData) -> list[FoldScore]:
         inside = fit_ard(train, fit.space, family=fit.family, solver=fit.solver, prior=fit.prior)
-        models, begin = RefitCache.of(inside), starts(inside, constraints)
+        models = RefitCache.of(inside)
         rules = SignRules(signs, inside.encoding, train)
         out = []
         for weight in rule.weights:
-            criterion = Bic(weight).criterion(models.n, constraints.columns)
+            criterion = criterion_of(Bic(weight, rule.cluster), inside, models.n, constraints)
+            begin = starts(inside, constraints, criterion)
             found = search(Problem(models, constraints, criterion, rules), begin)
             out.append(FoldScore(models.loglik_on(held_out, found.best)))
         return out
@@ -276,7 +286,7 @@ def best_weight(
     total = np.array([validated.loglik(i) for i in range(len(rule.weights))])
     best = rule.weights[int(total.argmax())]
     shown = ", ".join(f"{t:,.1f} at {w:g}" for w, t in zip(rule.weights, total, strict=True))
-    return Bic(best), (
+    return Bic(best, rule.cluster), (
         f"Held-out persons are predicted best with {best:g} times the penalty of BIC "
         f"({rule.folds}-fold cross-validation, log-likelihood {shown})."
     )

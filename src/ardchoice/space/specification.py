@@ -60,6 +60,8 @@ class Specification:
         What a user must act on, a sentence each; `select` and `specify` warn of them.
     criterion, measure
         Value and name of the criterion that selected; None and empty without one.
+    formula
+        The criterion in words: formula, n and design effect; empty without one.
     margins
         Candidate -> by how much the criterion would rise without it (kept) or with it (dropped),
         each in the best way near by; those that a search had no choice about are missing.
@@ -74,6 +76,7 @@ class Specification:
     measure: str = field(default="", compare=False)
     margins: Mapping[Term, float] = field(default_factory=dict, compare=False)
     alerts: tuple[str, ...] = field(default=(), compare=False)
+    formula: str = field(default="", compare=False)
 
     def __post_init__(self) -> None:
         seen: dict[object, Term] = {}

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ardchoice.estimation import design_effect_sentence
 from ardchoice.record import CONSTANTS_ONLY, EQUAL_SHARES, Note
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.findings import Findings, listed
@@ -118,6 +119,9 @@ def _notes(found: Findings) -> list[Note]:
     notes += [n for n in sanity(record) if n.verdict != "plain" or n.title == "Signs"]
     family = record.result.family
     notes.append(Note("plain", f"A {family.title.lower()}", family.assumption))
+    formula, effect = record.specification.formula, design_effect_sentence(record.result)
+    notes += [Note("plain", "The criterion", formula)] if formula else []
+    notes += [Note("plain", "Several answers per person", effect)] if effect else []
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
     estimates = (*record.notes, *record.result.notes)
     notes += [Note("look", "A note on the estimates", text) for text in estimates]

@@ -44,8 +44,9 @@ def relevance(found: Findings) -> Section:
     text = (
         "Every candidate has a prior variance λ of its own, learned from the data; λ of zero means "
         "that the data do not support the term beside the others, or that a highly correlated term "
-        "took its place in the ranking. Evidence is the log Bayes factor that is lost without it. "
-        "Both rank candidates while all of them compete, highly correlated ones included. "
+        "took its place in the ranking. Evidence is the log evidence that is lost without it, with "
+        "λ maximised: no Bayes factor. Both count all answers as independent. "
+        "They rank candidates while all of them compete, highly correlated ones included. "
         f"{decides}"
     )
     columns = {
@@ -57,10 +58,13 @@ def relevance(found: Findings) -> Section:
         "statistic": ("statistic", ",.1f"),
         "p_value": ("p", P_VALUE),
         "p_adjusted": ("adjusted p", P_VALUE),
+        "design_effect": ("design effect", ",.1f"),
     }
     note = (
-        "Statistic: χ² with as many degrees of freedom as columns if the term is noise. Adjusted "
-        "p: false discovery rate over all candidates. ∞: not shrunk."
+        "Statistic: score test clustered by person (by situation without persons), χ² with as many "
+        "degrees of freedom as columns if the term is noise. Adjusted p: false discovery rate over "
+        "all candidates. Design effect: variance of the clustered score over that of independent "
+        "answers. ∞: not shrunk."
     )
     if searched:
         columns["margin"] = (f"{words} margin", ",.1f")

@@ -1,0 +1,93 @@
+"""Clustered tests of nested results, against closed forms, draws and each other."""
+
+import numpy as np
+import pytest
+from scipy import stats
+
+import ardchoice as ac
+from ardchoice.estimation.nested_tests import chi2_mixture_sf
+
+SMALL = "TRAIN: ASC + TT + CO\nSM: ASC + TT + CO\nCAR: TT + CO"
+LARGE = "TRAIN: ASC + TT + CO + HE\nSM: ASC + TT + CO + CO x AGE\nCAR: TT + CO"
+
+
+@pytest.fixture(scope="module")
+def data() -> ac.ChoiceData:
+    return ac.datasets.swissmetro_choices("real")
+
+
+@pytest.fixture(scope="module")
+def small(data: ac.ChoiceData) -> ac.Result:
+    return ac.fit_mnl(data, SMALL)
+
+
+@pytest.fixture(scope="module")
+def large(data: ac.ChoiceData) -> ac.Result:
+    return ac.fit_mnl(data, LARGE)
+
+
+@pytest.mark.parametrize("weights", [[2.0], [1.0, 1.0, 1.0], [5.0, 1.0, 0.3], [3.0, 2.9, 0.0]])
+def test_tails_of_mixtures_are_those_of_draws(weights: list[float]) -> None:
+    draws = np.random.default_rng(0).chisquare(1, size=(1_000_000, len(weights))) @ weights
+    for x in np.quantile(draws, [0.3, 0.8, 0.95, 0.999]):
+        found = chi2_mixture_sf(float(x), np.array(weights))
+        error = np.sqrt(found * (1 - found) / len(draws))
+        assert found == pytest.approx((draws > x).mean(), abs=5 * error + 2e-6)
+
+
+def test_equal_weights_are_a_scaled_chi_square() -> None:
+    for x in (3.0, 40.0, 400.0):
+        found = chi2_mixture_sf(x, np.full(4, 2.5))
+        assert found == pytest.approx(stats.chi2.sf(x / 2.5, 4), rel=1e-9)
+
+
+def test_the_clustered_ratio_knows_the_design_effect(small: ac.Result, large: ac.Result) -> None:
+    plain = ac.likelihood_ratio_test(small, large, cluster=False)
+    clustered = ac.likelihood_ratio_test(small, large)
+    assert clustered.statistic == plain.statistic
+    assert clustered.p > plain.p
+    new = [i for i, name in enumerate(large.names) if name not in small.names]
+    a, c = (large.covariances[k][np.ix_(new, new)] for k in ("classical", "cluster"))
+    assert clustered.design_effect == pytest.approx(np.trace(np.linalg.solve(a, c)) / len(new))
+    assert "clustered by person, design effect" in str(clustered)
+    assert "clustered" not in str(plain)
+
+
+def test_one_coefficient_is_tested_alike_by_ratio_and_wald(
+    data: ac.ChoiceData, small: ac.Result
+) -> None:
+    one = ac.fit_mnl(data, SMALL.replace("SM: ASC + TT", "SM: ASC + TT + HE"))
+    ratio, wald = ac.likelihood_ratio_test(small, one), ac.wald_test(small, one)
+    z = one.to_frame("cluster").loc["SM: HE", "z"]
+    assert wald.statistic == pytest.approx(z**2)
+    assert wald.p == pytest.approx(one.to_frame("cluster").loc["SM: HE", "p"])
+    scaled = ratio.statistic / ratio.design_effect
+    assert ratio.p == pytest.approx(stats.chi2.sf(scaled, 1), rel=1e-6)
+    # A quadratic log-likelihood would make them the same.
+    assert scaled == pytest.approx(wald.statistic, rel=0.05)
+    assert "clustered by person" in str(wald)
+
+
+def test_tests_refuse_what_they_cannot_compare(
+    data: ac.ChoiceData, small: ac.Result, large: ac.Result
+) -> None:
+    with pytest.raises(ac.ArdchoiceError, match="contain the first and more: it lacks"):
+        ac.wald_test(large, small)
+    with pytest.raises(ac.ArdchoiceError, match="no other parameters"):
+        ac.wald_test(large, large)
+    log = ac.fit_mnl(data, SMALL.replace("CAR: TT", "CAR: log1p(TT)"))
+    with (
+        pytest.warns(ac.ArdchoiceWarning, match="nested all the same"),
+        pytest.raises(ac.ArdchoiceError, match="by name"),
+    ):
+        ac.likelihood_ratio_test(log, large, cluster=True)
+
+
+def test_the_design_effect_of_a_result_is_in_its_summary(
+    data: ac.ChoiceData, small: ac.Result
+) -> None:
+    classical, cluster = small.covariances["classical"], small.covariances["cluster"]
+    expected = np.trace(np.linalg.inv(classical) @ cluster) / small.n_parameters
+    assert small.design_effect == pytest.approx(expected)
+    assert f"Design effect {expected:.1f}: with several answers per person" in small.summary()
+    assert max(map(len, small.summary().splitlines())) <= 80
