@@ -32,6 +32,7 @@ from ardchoice.families.mnl.kernel import (
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
+from ardchoice.families.nested.screening import candidate_subsets, screen_nests
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 
 __all__ = [
@@ -51,6 +52,7 @@ __all__ = [
     "Scores",
     "Separation",
     "Start",
+    "candidate_subsets",
     "check_identification",
     "check_separation",
     "choice_probabilities",
@@ -65,6 +67,7 @@ __all__ = [
     "one_pass",
     "proves_maximum",
     "register_family",
+    "screen_nests",
     "start_near",
     "utilities",
     "vanished_directions",
