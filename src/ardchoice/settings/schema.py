@@ -19,6 +19,7 @@ from ardchoice.ard import Dsvi, DsviPaper, Newton, Solver
 from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, Role
 from ardchoice.formats import FORMATS
 from ardchoice.selection import (
+    RECOGNISED_SIGNS,
     Bic,
     Ebic,
     Evidence,
@@ -36,8 +37,10 @@ from ardchoice.settings.values import (
     ColumnOrSeveral,
     Columns,
     Count,
+    ExpectedSigns,
     Labels,
     SpecificationText,
+    YesOrNames,
     as_tuple,
     file_value,
     require_unique,
@@ -308,8 +311,14 @@ if TYPE_CHECKING:
     AnySelection = Any
     Exports = tuple[str, ...]
 else:
-    SpaceSettings = section("SpaceSettings", SpaceOptions)
-    StructureSettings = section("StructureSettings", Structure, base=StructureSwitch)
+    # A study file has generic coefficients among its candidates: textbook models have them.
+    SpaceSettings = section("SpaceSettings", SpaceOptions, generic=(YesOrNames, True))
+    StructureSettings = section(
+        "StructureSettings",
+        Structure,
+        base=StructureSwitch,
+        signs=(ExpectedSigns, RECOGNISED_SIGNS),
+    )
     AnySolver = _variants("method", SOLVER_CLASSES)
     AnySelection = _variants("rule", RULE_CLASSES, honest=(bool, False), seed=(Count, 0))
     Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]
