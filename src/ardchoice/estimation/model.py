@@ -56,9 +56,9 @@ class BlockModel:
         """Shape (J, B)."""
         return self.family.probabilities(self.theta, block, self.layout)
 
-    def response(self, block: Block, alternative: int) -> Floats:
-        """∂P_j/∂V_i of every alternative j, as the utility of one, i, changes; shape (J, B)."""
-        return self.family.response(self.theta, block, self.layout, alternative)
+    def attribute_response(self, block: Block, alternative: int, slopes: Block) -> Floats:
+        """∂P_j/∂x_i of every alternative j, as an attribute of one, i, changes; shape (J, B)."""
+        return self.family.attribute_response(self.theta, block, self.layout, alternative, slopes)
 
 
 def probabilities(model: Model, data: ChoiceData) -> Floats:
