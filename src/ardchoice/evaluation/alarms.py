@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from ardchoice.data import recognised_kind
 from ardchoice.estimation import ALL
@@ -31,8 +32,8 @@ SAME_LOGLIK = 0.01
 """Log-likelihoods closer than this, with as many coefficients, are those of one model."""
 BIC_TOLERANCE = 0.01
 """Difference of BIC that is rounding."""
-HELD_OUT_ERRORS = 2.0
-"""Standard errors by which a baseline must predict better to be called better."""
+HELD_OUT_LEVEL = 0.05
+"""Size of the two-sided t test, over folds, by which a baseline is called better."""
 MIN_HELD_OUT_DIFFERENCE = 1.0
 """Log-likelihood by which it must predict better in any case."""
 NAMED_SEGMENTS = 3
@@ -98,15 +99,15 @@ def _negative_value_of_time(wtp: WillingnessToPay) -> list[Note]:
 
 def beaten_by(record: StudyRecord) -> list[Note]:
     """Baselines that do better than the answer, in sample by BIC or on held-out persons."""
-    frame = None if record.evaluation is None else record.evaluation.comparisons
-    if frame is None or len(frame) < 2:
+    if record.evaluation is None or record.evaluation.comparisons is None:
         return []
-    own, notes = frame.iloc[0], []
+    frame = record.evaluation.comparisons
+    own, folds, notes = frame.iloc[0], record.evaluation.folds, []
     for _, other in frame.iloc[1:].iterrows():
         name = BASELINES.get(str(other["model"]))
         if name is None or _is_same(own, other):
             continue
-        texts = [*_lower_bic(own, other), *_predicts_better(own, other)]
+        texts = [*_lower_bic(own, other), *_predicts_better(own, other, folds)]
         if not texts:
             continue
         signs = int(other.get("wrong_signs", 0) or 0)
@@ -133,10 +134,13 @@ def _lower_bic(own: pd.Series, other: pd.Series) -> list[str]:
     return [f"BIC {other['bic']:,.1f} against {own['bic']:,.1f} of the selected model"]
 
 
-def _predicts_better(own: pd.Series, other: pd.Series) -> list[str]:
+def _predicts_better(own: pd.Series, other: pd.Series, folds: int) -> list[str]:
     gain = float(other["held_out"] - own["held_out"])
     error = float(other.get("held_out_se", np.nan))
-    if not gain > max(HELD_OUT_ERRORS * error, MIN_HELD_OUT_DIFFERENCE):
+    if folds < 2 or np.isnan(error):
+        return []
+    clear = error * float(stats.t.ppf(1 - HELD_OUT_LEVEL / 2, folds - 1))
+    if not gain > max(clear, MIN_HELD_OUT_DIFFERENCE):
         return []
     return [
         f"held-out log-likelihood {other['held_out']:,.1f} against {own['held_out']:,.1f} "
