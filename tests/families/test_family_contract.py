@@ -10,7 +10,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice._types import Floats
-from ardchoice.design import Design
+from ardchoice.design import Block, Design, Part
 from ardchoice.families import FAMILIES, Family, Mnl, family_pass
 from ardchoice.space import as_specification
 
@@ -18,6 +18,8 @@ SPEC = "TRAIN: ASC + TT + CO x GA\nSM: ASC + TT\n*: CO"
 DIFFERENCE_STEP = 1e-5
 GRADIENT_TOLERANCE, HESSIAN_TOLERANCE = 1e-6, 1e-5
 """Relative to the largest element: what central differences leave."""
+EXAMPLES: dict[str, Family] = {"nested": ac.Nested({"existing": ["TRAIN", "CAR"]})}
+"""Families whose options the data would decide by default, with some that fit SPEC."""
 
 
 class Case:
@@ -49,7 +51,8 @@ class Case:
 
 @pytest.fixture(params=sorted(FAMILIES))
 def case(request: pytest.FixtureRequest) -> Case:
-    return Case(FAMILIES[request.param]())
+    tag = request.param
+    return Case(EXAMPLES[tag] if tag in EXAMPLES else FAMILIES[tag]())
 
 
 def test_a_family_has_a_name_and_parameters_within_their_bounds(case: Case) -> None:
@@ -87,14 +90,15 @@ def test_the_log_likelihood_of_situations_is_that_of_predicted_probabilities(cas
 
 
 def test_gradient_and_hessian_are_those_of_finite_differences(case: Case) -> None:
-    sums = family_pass(case.family, case.layout, case.theta, case.blocks)
+    frozen = case.family.frozen_at(case.theta)
+    sums = family_pass(frozen, case.layout, case.theta, case.blocks)
     steps = case.steps()
     gradient, hessian = np.empty_like(sums.gradient), np.empty_like(sums.curvature)
     for k, step in enumerate(steps):
         move = np.zeros_like(steps)
         move[k] = step
         up, down = (
-            family_pass(case.family, case.layout, case.theta + sign * move, case.blocks, 1)
+            family_pass(frozen, case.layout, case.theta + sign * move, case.blocks, 1)
             for sign in (1, -1)
         )
         gradient[k] = (up.loglik - down.loglik) / (2 * step)
@@ -128,6 +132,76 @@ def test_a_response_is_the_derivative_of_probabilities(case: Case) -> None:
         expected = Family.response(case.family, case.theta, block, case.layout, alternative)
         np.testing.assert_allclose(found, expected, atol=1e-7)
         np.testing.assert_allclose(found.sum(axis=0), 0, atol=1e-9)
+
+
+def test_a_response_to_an_attribute_is_the_derivative_of_probabilities(case: Case) -> None:
+    slopes = Design(case.data, case.design.encoding, of="slope", attribute="CO")
+    step = 1e-4
+    for alternative, name in enumerate(case.data.alternatives):
+        above, below = (_with_cost(case, alternative, sign * step) for sign in (1, -1))
+        for rows in case.design.ranges():
+            block = case.design.block(rows)
+            found = case.family.attribute_response(
+                case.theta, block, case.layout, alternative, slopes.block(rows)
+            )
+            p = [
+                case.family.probabilities(case.theta, design.block(rows), case.layout)
+                for design in (above, below)
+            ]
+            expected = (p[0] - p[1]) / (2 * step)
+            np.testing.assert_allclose(found, expected, atol=1e-7, err_msg=name)
+
+
+def _with_cost(case: Case, alternative: int, step: float) -> Design:
+    """The design of data in which the cost of one alternative is a little more."""
+    cost = case.data.attributes["CO"]
+    values = np.array(cost.values, dtype=float)
+    values[cost.alternatives.index(alternative)] += step
+    changed = {**case.data.attributes, "CO": replace(cost, values=values)}
+    return Design(replace(case.data, attributes=changed), case.design.encoding)
+
+
+def test_a_share_gradient_is_the_derivative_of_shares(case: Case) -> None:
+    rng = np.random.default_rng(5)
+    for block in case.blocks:
+        weights = rng.uniform(0, 1, (2, block.shape[1]))
+        found = case.family.share_gradient(case.theta, block, case.layout, weights)
+        assert found.shape == (2, block.shape[0], len(case.theta))
+        for k, step in enumerate(case.steps()):
+            move = np.zeros_like(case.theta)
+            move[k] = step
+            up, down = (
+                weights @ case.family.probabilities(case.theta + sign * move, block, case.layout).T
+                for sign in (1, -1)
+            )
+            atol = 1e-6 * np.abs(found[..., k]).max() + 1e-7
+            np.testing.assert_allclose(found[..., k], (up - down) / (2 * step), atol=atol)
+
+
+def test_a_logsum_has_probabilities_for_its_derivative(case: Case) -> None:
+    block = case.blocks[0]
+    if case.family.logsums(case.theta, block, case.layout) is None:
+        pytest.skip("this family has no logsum")
+    p = case.family.probabilities(case.theta, block, case.layout)
+    wide, step = case.layout.with_shift(), 1e-4
+    for alternative in range(block.shape[0]):
+        more = _shifted(block, alternative)
+        totals = []
+        for sign in (1, -1):
+            theta = np.insert(case.theta, case.layout.n_columns, sign * step)
+            kinds = case.family.logsums(theta, more, wide)
+            assert kinds is not None
+            totals.append(sum(kind.weight * kind.value for kind in kinds))
+        np.testing.assert_allclose((totals[0] - totals[1]) / (2 * step), p[alternative], atol=1e-7)
+
+
+def _shifted(block: Block, alternative: int) -> Block:
+    """With a last column that is one for an alternative, where it is available."""
+    x = np.ones((1, 1, block.shape[1]))
+    if block.available is not None:
+        x = x * block.available[alternative]
+    d = block.n_columns
+    return replace(block, parts=(*block.parts, Part((alternative,), slice(d, d + 1), x)))
 
 
 def test_estimation_ends_at_a_maximum_no_lower_than_the_multinomial_logit(case: Case) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.data import ChoiceData, must_be_choice_data, whole_person_ranges
 from ardchoice.design.block import Block, Part
 from ardchoice.design.column_store import Base, ColumnStore, Multiplier, Of
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
@@ -93,6 +93,9 @@ class Design:
         derivatives by one attribute or by its logarithm, zero for every other term.
     execution
         Where passes run. Default: as `running` says.
+    only
+        Which terms are expanded: the columns of the others are zero, or those of a block that
+        `block` is given. Default: all.
 
     Attributes
     ----------
@@ -112,6 +115,7 @@ class Design:
         of: Of = "value",
         attribute: str | None = None,
         execution: Execution | None = None,
+        only: Callable[[TermColumns], bool] | None = None,
     ) -> None:
         must_be_choice_data(data)
         if of != "value" and attribute is None:
@@ -125,7 +129,8 @@ class Design:
             )
         groups = _by_alternatives(self.encoding)
         self._is_derivative = of != "value"
-        self._plans = _plan(groups, ColumnStore(data, of), attribute)
+        self._is_partial = self._is_derivative or only is not None
+        self._plans = _plan(groups, ColumnStore(data, of), attribute, only)
         ordered = [
             k for g in groups.values() for t in g for k in range(t.start, t.start + t.n_columns)
         ]
@@ -158,9 +163,8 @@ class Design:
         return max(FEWEST_ROWS, BLOCK_BYTES // row)
 
     def ranges(self) -> list[slice]:
-        """The rows of every block."""
-        n, size = len(self.data), self.block_rows()
-        return [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        """The rows of every block: whole persons, where the rows of each stand together."""
+        return whole_person_ranges(self.data, self.block_rows())
 
     def __iter__(self) -> Iterator[Block]:
         """Expand block after block."""
@@ -189,15 +193,23 @@ class Design:
             return 1
         return self.execution.n_threads or default_threads()
 
-    def block(self, rows: slice) -> Block:
-        """Expand a range of rows."""
+    def block(self, rows: slice, like: Block | None = None) -> Block:
+        """Expand a range of rows.
+
+        Parameters
+        ----------
+        rows
+        like
+            The same rows of a design with the same encoding, whose columns stand for those of
+            terms that are not expanded here. It is not changed. Default: zeros.
+        """
         data = self.data
         rows = slice(*rows.indices(len(data))[:2])
         n = len(range(rows.start, rows.stop))
         expanded = _Expanded(rows)
         parts = tuple(
-            Part(plan.alternatives, plan.columns, self._expand(plan, n, expanded))
-            for plan in self._plans
+            Part(plan.alternatives, plan.columns, self._expand(plan, n, expanded, old))
+            for plan, old in zip(self._plans, _columns_of(like, len(self._plans)), strict=True)
         )
         available = data.available[:, rows]
         return Block(
@@ -209,10 +221,14 @@ class Design:
             person=None if data.person is None else data.person[rows],
         )
 
-    def _expand(self, plan: _PartPlan, n: int, expanded: _Expanded) -> Floats:
+    def _expand(self, plan: _PartPlan, n: int, expanded: _Expanded, old: Floats | None) -> Floats:
         """The columns of a part; shape (K, A, B)."""
+        if old is not None and not plan.pieces:
+            return old
         shape = (plan.width, len(plan.alternatives), n)
-        out = np.zeros(shape) if self._is_derivative else np.empty(shape)
+        out = np.zeros(shape) if self._is_partial else np.empty(shape)
+        if old is not None:
+            out[:] = old
         for piece in plan.pieces:
             base, target = expanded[piece.base], out[piece.columns]
             if piece.multiplier is None:
@@ -279,6 +295,11 @@ def deviations(over: Rows, block: Block) -> Deviations:
     return Deviations(count, mean, squares)
 
 
+def _columns_of(block: Block | None, n_parts: int) -> list[Floats] | list[None]:
+    """The columns of every part of a block."""
+    return [None] * n_parts if block is None else [part.x for part in block.parts]
+
+
 def _choices(data: ChoiceData, rows: slice, n: int) -> npt.NDArray[np.intp]:
     """Of some rows, zeros where there are none; shape (n,)."""
     if data.choice is None:
@@ -295,7 +316,10 @@ def _by_alternatives(encoding: Encoding) -> dict[tuple[int, ...], list[TermColum
 
 
 def _plan(
-    groups: dict[tuple[int, ...], list[TermColumns]], held: ColumnStore, attribute: str | None
+    groups: dict[tuple[int, ...], list[TermColumns]],
+    held: ColumnStore,
+    attribute: str | None,
+    only: Callable[[TermColumns], bool] | None,
 ) -> tuple[_PartPlan, ...]:
     """A part for every group of terms, one behind the other."""
     plans, start = [], 0
@@ -304,7 +328,7 @@ def _plan(
         for term in terms:
             columns = slice(width, width + term.n_columns)
             has_slope = term.term.what == attribute and not term.is_stepwise
-            if held.of == "value" or has_slope:
+            if (held.of == "value" or has_slope) and (only is None or only(term)):
                 pieces.append(_Piece(columns, held.base(term), held.multiplier(term)))
             width = columns.stop
         plans.append(_PartPlan(alternatives, slice(start, start + width), tuple(pieces)))

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from distributed import Client, KilledWorker
 
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, whole_person_ranges
 from ardchoice.design.shards import cut, shard_rows
 from ardchoice.design.sources import Standardizer, StreamedBlocks
 from ardchoice.design.worker import Plan, add_up, as_it_is, measure_shard, other_version, plan_for
@@ -150,7 +150,8 @@ class Workers:
         placed = self._placed.setdefault(data, _Placed(uuid.uuid4().hex))
         threads = self._threads(placed)
         size = self.rows or shard_rows(len(data))
-        count = max(1, -(-len(data) // size))
+        ranges = whole_person_ranges(data, size) or [slice(0, 0)]
+        count = len(ranges)
         if len(placed.shards) != count:
             placed.shards, placed.homes = [None] * count, [None] * count
         before = [
@@ -161,10 +162,7 @@ class Workers:
         for worker in threads:
             wanted = [i for i in range(count) if homes[i] == worker and before[i] != worker]
             for some in _batches(wanted, SENT_TOGETHER):
-                rows = [slice(i * size, min((i + 1) * size, len(data))) for i in some]
-                shards = [
-                    cut(data, r, f"{placed.token}-{i}") for i, r in zip(some, rows, strict=True)
-                ]
+                shards = [cut(data, ranges[i], f"{placed.token}-{i}") for i in some]
                 sent = self.client.scatter(
                     shards, workers=[worker], hash=False, timeout=self.patience
                 )

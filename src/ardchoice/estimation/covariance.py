@@ -65,8 +65,9 @@ def scored_pass(
     person
         Shape (N,); None without persons.
     """
-    if person is None:
-        return map_reduce(partial(_scored, _Who(family, layout, theta)), blocks).ended(None)
+    if person is None or family.panel:
+        found = map_reduce(partial(_scored, _Who(family, layout, theta)), blocks)
+        return found.ended(None if person is None else found.clustered())
     count = int(person.max()) + 1
     large = count * len(theta) > MOST_SUMS
     if not large or _in_runs(person, count):
@@ -222,6 +223,9 @@ def _scored(who: _Who, block: Block) -> _Scored:
     robust = s @ s.T
     done = np.zeros_like(robust)
     person = block.person
+    if who.family.panel:
+        # Its units are persons, and blocks hold whole ones.
+        return _Scored(found, robust, robust)
     if who.persons is None or person is None:
         return _Scored(found, robust, done)
     low, high = who.persons

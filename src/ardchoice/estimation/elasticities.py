@@ -194,7 +194,7 @@ def _mnl_ratios(
 def _numeric_ratios(
     model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
 ) -> dict[tuple[str, int, int], _Ratio]:
-    """Of any family, from its response ∂P/∂V; the gradient by central differences."""
+    """Of any family, from its response x ∂P/∂x; the gradient by central differences."""
     here = _ratio_sums(model, data, attribute, pieces, pairs)
     keys = [(s, i, j) for s, _ in pieces for i, j in pairs]
     out = {key: _Ratio(len(model.theta)) for key in keys}
@@ -219,14 +219,14 @@ def _ratio_sums(
     """Numerator and denominator of every segment and pair; shape (segments x pairs, 2)."""
     inside = model.on(data)
     out = np.zeros((len(pieces), len(pairs), 2))
-    for rows, design, slopes in slopes_of(data, model.encoding, attribute, "elasticity"):
+    for rows, _, slopes in slopes_of(data, model.encoding, attribute, "elasticity"):
         block = inside.design.block(rows)
-        p, push = inside.probabilities(block), utilities(model.beta[design.order], slopes)
-        responses = {i: inside.response(block, i) for i, _ in pairs}
+        p = inside.probabilities(block)
+        responses = {i: inside.attribute_response(block, i, slopes) for i, _ in pairs}
         for s, (_, members) in enumerate(pieces):
             w = data.weights_of(rows) * members[rows]
             for k, (i, j) in enumerate(pairs):
-                out[s, k] += w @ (responses[i][j] * push[i]), w @ p[j]
+                out[s, k] += w @ responses[i][j], w @ p[j]
     return out.reshape(-1, 2)
 
 

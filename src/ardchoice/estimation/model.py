@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.families import Family, Mnl, ParameterLayout
 from ardchoice.numerics import map_reduce
@@ -56,9 +56,9 @@ class BlockModel:
         """Shape (J, B)."""
         return self.family.probabilities(self.theta, block, self.layout)
 
-    def response(self, block: Block, alternative: int) -> Floats:
-        """∂P_j/∂V_i of every alternative j, as the utility of one, i, changes; shape (J, B)."""
-        return self.family.response(self.theta, block, self.layout, alternative)
+    def attribute_response(self, block: Block, alternative: int, slopes: Block) -> Floats:
+        """∂P_j/∂x_i of every alternative j, as an attribute of one, i, changes; shape (J, B)."""
+        return self.family.attribute_response(self.theta, block, self.layout, alternative, slopes)
 
 
 def probabilities(model: Model, data: ChoiceData) -> Floats:
@@ -100,7 +100,7 @@ class Predicted:
 
 def prediction(model: Model, data: ChoiceData) -> Predicted:
     """One pass over any choices; without observed ones, log-likelihood and hits mean nothing."""
-    inside = model.on(data)
+    inside = model.on(grouped_by_person(data) if model.family.panel else data)
     measure = _PredictionMeasure(inside.family, inside.layout, inside.theta)
     return map_reduce(measure, inside.design.passing())
 

@@ -19,6 +19,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.baselines import constants_loglik
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import Estimate, elasticities
+from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.summary import summarise
 from ardchoice.estimation.wtp import willingness_to_pay
@@ -143,8 +144,14 @@ class Result:
 
     @property
     def bic(self) -> float:
-        """The Bayesian criterion, -2ℓ + D log N, with N choice situations."""
-        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_situations))
+        """The Bayesian criterion, -2ℓ + P log n, with n as in `n_units`."""
+        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_units))
+
+    @property
+    def n_units(self) -> int:
+        """What BIC counts: persons in families whose unit is the person, else situations."""
+        by_person = self.family.panel and self.n_persons is not None
+        return (self.n_persons or 0) if by_person else self.n_situations
 
     @property
     def rho2(self) -> float:
@@ -191,7 +198,8 @@ class Result:
             Of the interval.
         """
         variance = np.diag(self._covariance(cov))
-        frame = estimates_frame(self.coefficients, np.sqrt(variance), level)
+        null = np.array([p.null_value for p in self.layout.parameters])
+        frame = estimates_frame(self.coefficients, np.sqrt(variance), level, null)
         frame.index = pd.Index(self.names, name="coefficient")
         frame["kind"] = [p.kind for p in self.layout.parameters]
         return frame
@@ -248,6 +256,21 @@ class Result:
             accuracy=found.hits / found.weight,
             shares=pd.DataFrame({"observed": observed, "predicted": predicted}),
         )
+
+    def individual(self, data: ChoiceData | None = None) -> pd.DataFrame:
+        """What is known of every person given their choices; a row per person.
+
+        Conditional means and standard deviations of random coefficients, or class probabilities.
+
+        Parameters
+        ----------
+        data
+            With observed choices. Default: what the model was estimated on.
+        """
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        data.chosen()
+        return individuals(self.model, data)
 
     # -- What if ----------------------------------------------------------------------------
 
@@ -372,14 +395,16 @@ class Result:
         return DisplayFrame(frame.drop(columns=["z", "p"]))
 
 
-def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
-    """Estimate, std_err, z, p, low, high."""
+def estimates_frame(
+    values: Floats, std_err: Floats, level: float, null: Floats | float = 0.0
+) -> pd.DataFrame:
+    """Estimate, std_err, z and p of a test against `null`, low, high."""
     if not 0 < level < 1:
         raise ArdchoiceError(
             f"The level of an interval lies between 0 and 1, such as 0.95, not {level}."
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = values / std_err
+        z = (values - null) / std_err
     half = stats.norm.ppf(0.5 + level / 2) * std_err
     return pd.DataFrame(
         {

@@ -5,10 +5,13 @@ from ardchoice.families.family import (
     EstimationTask,
     Family,
     FamilyMeasure,
+    Individuals,
+    Logsum,
     Maximum,
     Parameter,
     ParameterLayout,
     Prediction,
+    Resolved,
     Scores,
     Separation,
     coefficient_parameters,
@@ -28,6 +31,7 @@ from ardchoice.families.mnl.kernel import (
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
+from ardchoice.families.nested import Nested
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 
 __all__ = [
@@ -35,11 +39,15 @@ __all__ = [
     "EstimationTask",
     "Family",
     "FamilyMeasure",
+    "Individuals",
+    "Logsum",
     "Maximum",
     "Mnl",
+    "Nested",
     "Parameter",
     "ParameterLayout",
     "Prediction",
+    "Resolved",
     "Scores",
     "Separation",
     "Start",

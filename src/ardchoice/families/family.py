@@ -31,6 +31,11 @@ PROBABILITY_FLOOR = 1e-300
 """Below it a probability has no logarithm."""
 DIFFERENCE_STEP = 1e-5
 """Relative step of central differences, where a family has no formula of its own."""
+DIFFERENCE_SCALE = 1e-3
+"""Least size of a parameter that the step is relative to."""
+RESPONSE_STEP = 1e-4
+"""Largest change of a utility in central differences by an attribute: errors of gradients are
+differences of such differences, which a smaller step would drown in rounding."""
 
 
 @dataclass(frozen=True)
@@ -53,6 +58,8 @@ class Parameter:
         Smallest and largest value.
     is_shrunk
         Whether relevance shrinks it: it has a Gaussian prior with the λ of its term.
+    null_value
+        What z and p test it against: 0 for a coefficient, 1 for the scale of a nest.
     """
 
     name: str
@@ -62,6 +69,7 @@ class Parameter:
     start: float = 0.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
     is_shrunk: bool = False
+    null_value: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -73,10 +81,13 @@ class ParameterLayout:
     parameters
     n_columns
         D.
+    alternatives
+        Names of the J alternatives, for families that group them.
     """
 
     parameters: tuple[Parameter, ...]
     n_columns: int
+    alternatives: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -120,7 +131,7 @@ class ParameterLayout:
             for p in self.parameters
         ]
         first = [moved[k] for k in order]
-        return ParameterLayout((*first, *moved[self.n_columns :]), self.n_columns)
+        return replace(self, parameters=(*first, *moved[self.n_columns :]))
 
     def subset(self, columns: Ints) -> ParameterLayout:
         """The same with some columns only, in their order; extras of other columns leave."""
@@ -131,7 +142,7 @@ class ParameterLayout:
             for p in self.extras
             if p.column is None or p.column in place
         ]
-        return ParameterLayout((*kept, *extras), len(kept))
+        return replace(self, parameters=(*kept, *extras), n_columns=len(kept))
 
     def extra_values(self, known: Mapping[str, float]) -> Floats:
         """What the family adds, by name where it is known and else where it starts; (P - D,)."""
@@ -141,7 +152,8 @@ class ParameterLayout:
         """The same with one coefficient more, behind those of the columns."""
         d = self.n_columns
         shift = Parameter("shift", column=d)
-        return ParameterLayout((*self.parameters[:d], shift, *self.extras), d + 1)
+        parameters = (*self.parameters[:d], shift, *self.extras)
+        return replace(self, parameters=parameters, n_columns=d + 1)
 
     def permutation(self, position: Ints) -> Ints:
         """Where every parameter stands in θ of block order; shape (P,)."""
@@ -191,6 +203,66 @@ class Prediction:
 
     probabilities: Floats
     log_chosen: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Individuals:
+    """What a family says of every unit (person) of some blocks, given the unit's own choices.
+
+    Attributes
+    ----------
+    persons
+        Codes as in `Block.person`, or None for blocks without persons; shape (units,) each.
+    columns
+        What the numbers are: ``*: TT``, ``sd(*: TT)``, ``class 1``.
+    values
+        Shape (units, columns) each.
+    """
+
+    persons: tuple[Ints | None, ...]
+    columns: tuple[str, ...]
+    values: tuple[Floats, ...]
+
+    def __add__(self, other: Individuals) -> Individuals:
+        return Individuals(
+            (*self.persons, *other.persons), self.columns, (*self.values, *other.values)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """A family whose options are all decided.
+
+    Attributes
+    ----------
+    family
+    notes
+        What was decided and why, a sentence each.
+    """
+
+    family: Family
+    notes: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Logsum:
+    """Expected maximum utility of the situations of a block, for one kind of person.
+
+    A family whose tastes vary has several kinds: classes, or draws of its coefficients.
+
+    Attributes
+    ----------
+    value
+        log Σ_j exp V_j in a multinomial logit; shape (B,).
+    beta
+        The coefficients of the columns that this kind has; shape (D,) or (D, B).
+    weight
+        Share of the kind; shape (B,), or one number.
+    """
+
+    value: Floats
+    beta: Floats
+    weight: Floats | float = 1.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -297,14 +369,38 @@ class Family(ABC):
 
     # -- What it may say better ---------------------------------------------------------------
 
+    def resolve(self, design: Design) -> Resolved:
+        """The family with options that the data decide filled in. Default: itself.
+
+        Called once before estimation, where `fit` knows the data and the columns. Options that
+        cannot be used with them raise an error here.
+        """
+        return Resolved(self)
+
+    def frozen_at(self, theta: Floats) -> Family:
+        """A family whose log-likelihood is smooth near θ. Default: itself.
+
+        A family that simulates with nodes adapted to θ returns one that keeps those nodes.
+        """
+        return self
+
+    def individual(
+        self, theta: Floats, block: Block, layout: ParameterLayout
+    ) -> Individuals | None:
+        """What is known of every person of a block given their choices. Default: nothing.
+
+        Conditional means and standard deviations of tastes, or class probabilities.
+        """
+        return None
+
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
         """What θ has besides the coefficients of the columns. Default: nothing."""
         return ()
 
     def layout(self, encoding: Encoding) -> ParameterLayout:
         """All parameters, in the order of the terms."""
-        extras = self.extra_parameters(encoding)
-        return ParameterLayout((*coefficient_parameters(encoding), *extras), encoding.n_columns)
+        parameters = (*coefficient_parameters(encoding), *self.extra_parameters(encoding))
+        return ParameterLayout(parameters, encoding.n_columns, encoding.alternatives)
 
     def predict(self, theta: Floats, block: Block, layout: ParameterLayout) -> Prediction:
         """Probabilities, and the log of those of the observed choices."""
@@ -326,6 +422,69 @@ class Family(ABC):
         more = _with_shift(block, alternative)
         above, below = (self.probabilities(t, more, wide) for t in (up, down))
         return np.asarray((above - below) / (2 * DIFFERENCE_STEP))
+
+    def attribute_response(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        alternative: int,
+        slopes: Block,
+    ) -> Floats:
+        """∂P_j/∂x_i of every alternative j, as an attribute of one, i, changes; shape (J, B).
+
+        Tastes that vary are correlated with probabilities, so that this is not `response` times a
+        mean marginal utility. Default: central differences.
+
+        Parameters
+        ----------
+        theta, block, layout
+        alternative
+            i.
+        slopes
+            The derivatives of all columns by the attribute.
+        """
+        push = _columns_at(slopes, alternative)
+        size = float(np.abs(theta[: layout.n_columns] @ push).max(initial=0.0))
+        if not size:
+            return np.zeros(block.shape)
+        step = RESPONSE_STEP / size
+        above, below = (
+            self.probabilities(theta, _moved(block, alternative, sign * step, push), layout)
+            for sign in (1, -1)
+        )
+        return np.asarray((above - below) / (2 * step))
+
+    def share_gradient(
+        self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats
+    ) -> Floats:
+        """Σ_n a_n ∂P_nj/∂θ_k of every alternative j and parameter k; shape (S, J, P).
+
+        Errors of predicted shares follow from it. Default: central differences.
+
+        Parameters
+        ----------
+        theta, block, layout
+        weights
+            a, such as the weights of the situations in every segment; shape (S, B).
+        """
+        out = np.empty((len(weights), block.shape[0], len(theta)))
+        for k, value in enumerate(theta):
+            step = DIFFERENCE_STEP * max(abs(value), DIFFERENCE_SCALE)
+            up, down = theta.copy(), theta.copy()
+            up[k], down[k] = value + step, value - step
+            above, below = (self.probabilities(t, block, layout) for t in (up, down))
+            out[..., k] = weights @ ((above - below) / (2 * step)).T
+        return out
+
+    def logsums(
+        self, theta: Floats, block: Block, layout: ParameterLayout
+    ) -> Iterable[Logsum] | None:
+        """Expected maximum utility, kind of person by kind; the surplus of scenarios needs it.
+
+        Default: None, for a family that has no formula.
+        """
+        return None
 
     def start(self, layout: ParameterLayout, near: Floats | None = None) -> Floats:
         """Where estimation starts; shape (P,).
@@ -363,6 +522,27 @@ def _with_shift(block: Block, alternative: int) -> Block:
         x = x * block.available[alternative]
     d = block.n_columns
     return replace(block, parts=(*block.parts, Part((alternative,), slice(d, d + 1), x)))
+
+
+def _columns_at(block: Block, alternative: int) -> Floats:
+    """The columns of one alternative, zero for those of others; shape (D, B)."""
+    out = np.zeros((block.n_columns, block.shape[1]))
+    for part in block.parts:
+        if alternative in part.alternatives:
+            out[part.columns] = part.x[:, part.alternatives.index(alternative)]
+    return out
+
+
+def _moved(block: Block, alternative: int, step: float, push: Floats) -> Block:
+    """A block with the columns of one alternative moved by a step times `push`, (D, B)."""
+    parts = []
+    for part in block.parts:
+        if alternative in part.alternatives and push[part.columns].any():
+            x = part.x.copy()
+            x[:, part.alternatives.index(alternative)] += step * push[part.columns]
+            part = replace(part, x=x)
+        parts.append(part)
+    return replace(block, parts=tuple(parts))
 
 
 def family_pass(

@@ -13,6 +13,7 @@ from ardchoice.families.estimate import climb_task
 from ardchoice.families.family import (
     EstimationTask,
     Family,
+    Logsum,
     Maximum,
     ParameterLayout,
     Prediction,
@@ -26,6 +27,7 @@ from ardchoice.families.mnl.kernel import (
     evaluate,
     evaluate_with_scores,
     utilities,
+    weighted_columns,
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
@@ -91,6 +93,36 @@ class Mnl(Family):
         own = np.zeros((len(p), 1))
         own[alternative] = 1.0
         return np.asarray(p * (own - p[alternative]))
+
+    def attribute_response(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        alternative: int,
+        slopes: Block,
+    ) -> Floats:
+        """∂P_j/∂x_i = ∂P_j/∂V_i ∂V_i/∂x_i; shape (J, B)."""
+        push = utilities(theta, slopes)[alternative]
+        return np.asarray(self.response(theta, block, layout, alternative) * push)
+
+    def share_gradient(
+        self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats
+    ) -> Floats:
+        """Σ_n a_n P_nj (x_nj - x̄_n); shape (S, J, D)."""
+        p = self.probabilities(theta, block, layout)
+        mean = weighted_columns(p, block)
+        shares = weights[:, None] * p  # (S, J, B)
+        out = -(shares.reshape(-1, p.shape[1]) @ mean.T).reshape(*shares.shape[:2], -1)
+        for part in block.parts:
+            for place, j in enumerate(part.alternatives):
+                out[:, j, part.columns] += shares[:, j] @ part.x[:, place].T
+        return out
+
+    def logsums(self, theta: Floats, block: Block, layout: ParameterLayout) -> tuple[Logsum]:
+        """Expected maximum utility, log Σ_j exp V_j."""
+        total = choice_probabilities(utilities(theta, block), block.available).log_total
+        return (Logsum(total, theta),)
 
     def maximise(self, task: EstimationTask) -> Maximum:
         """Newton's method, from near the maximum where a sample of the rows leads there.
