@@ -1,7 +1,8 @@
 """`StudySettings`: one schema for study.toml, for Python objects and for saved studies.
 
-What is declared elsewhere is not declared again: the keys of [model], [space], [structure], [solver]
-and [selection], most of [data] and those of a role are the fields of the dataclasses that use them.
+What is declared elsewhere is not declared again: the keys of [model], [space], [structure],
+[solver], [selection], most of [data] and those of a role are the fields of the dataclasses that use
+them.
 """
 
 from __future__ import annotations
