@@ -12,7 +12,7 @@ from ardchoice.settings import check_study, parse_settings, read_settings, to_to
 MORE = STUDY.replace(
     "[data.alternatives]",
     'where = "CHOICE != 0 and PURPOSE in (1, 3)"\n'
-    'missing_values = { income = [4], "*" = [99] }\n'
+    'missing_values = { income = [4], "*" = [99999] }\n'
     'separator = ","\ncomment = "#"\nskip_rows = 1\n\n'
     '[data.derive]\nTRAIN_CO = "TRAIN_CO * (GA == 0)"\nLONG = "TRAIN_TT > 200"\n\n'
     "[data.alternatives]",
@@ -45,7 +45,7 @@ def test_they_are_written_and_read_again() -> None:
     settings = parse_settings(MORE)
     assert parse_settings(to_toml(settings)) == settings
     assert settings.data.where == "CHOICE != 0 and PURPOSE in (1, 3)"
-    assert settings.data.missing_values == {"income": ("4",), "*": ("99",)}
+    assert settings.data.missing_values == {"income": ("4",), "*": ("99999",)}
 
 
 @pytest.mark.filterwarnings("ignore::ardchoice.ArdchoiceWarning")
