@@ -28,8 +28,8 @@ LEVEL_NAMES = {
 }
 BEST_PUBLISHED = "R6, the best published"
 SEASON_TICKET_COST = """\
-Holders of a season ticket (GA) pay nothing for a trip by TRAIN or SM: their cost
-is set to zero, not to the price of the ticket, which the survey recorded."""
+Holders of a season ticket (GA) pay nothing for a trip by TRAIN or SM: here
+their cost is zero, not the price of the ticket, which the survey recorded."""
 
 DEMO_SETTINGS = """\
 # Written by ardchoice demo. Change what you like, then: ardchoice run study.toml --force

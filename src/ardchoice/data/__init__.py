@@ -42,12 +42,12 @@ from ardchoice.data.tables import (
     MISSING_TEXTS,
     Series,
     Table,
-    TextFormat,
     label,
     must_exist,
     open_table,
 )
 from ardchoice.data.tally import count_numbers
+from ardchoice.data.text_format import TextFormat, TextOptions
 
 __all__ = [
     "CODE_LEVELS",
@@ -72,6 +72,7 @@ __all__ = [
     "Source",
     "Table",
     "TextFormat",
+    "TextOptions",
     "Values",
     "as_numbers",
     "count_numbers",
