@@ -40,10 +40,8 @@ class Structure:
         Constants stay.
     signs
         Attribute -> ``"-"`` where utility must not increase with it, ``"+"`` where it must not
-        decrease: required in every alternative and in every segment that interactions create.
-        ``"recognised"``: ``"-"`` for every attribute that is called like money, time, waiting or
-        changes, clock times and stays excepted. Default: none. Default in a study file:
-        ``"recognised"``.
+        decrease:
+        asked of every alternative and of every segment that interactions create.
     force
         Patterns of terms that must be in.
     forbid
@@ -85,8 +83,8 @@ class Structure:
         for attribute, sign in self.given_signs.items():
             if sign not in ("-", "+"):
                 raise SpecificationError(
-                    f"signs: {attribute!r} has {sign!r}; a sign is '-' (utility must not increase "
-                    "with it) or '+' (it must not decrease)."
+                    f"signs: {attribute!r} has {sign!r}; a sign is '-' (utility must not "
+                    "increase with it) or '+' (it must not decrease)."
                 )
         if self.one_form not in (True, False, "everywhere"):
             raise SpecificationError(
