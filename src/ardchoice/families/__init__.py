@@ -34,6 +34,7 @@ from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
 from ardchoice.families.nested.screening import candidate_subsets, screen_nests
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
+from ardchoice.families.scores import ScoredSums, scored_pass
 
 __all__ = [
     "FAMILIES",
@@ -49,6 +50,7 @@ __all__ = [
     "ParameterLayout",
     "Prediction",
     "Resolved",
+    "ScoredSums",
     "Scores",
     "Separation",
     "Start",
@@ -67,6 +69,7 @@ __all__ = [
     "one_pass",
     "proves_maximum",
     "register_family",
+    "scored_pass",
     "screen_nests",
     "start_near",
     "utilities",

@@ -1,7 +1,7 @@
 """Which nests the data support: a local search of structures, confirmed by fits.
 
 The criterion of a structure is -2 LL + Σ_m deff_m (ln(N / deff_m) + 2 ln C(J, k_m)) over its nests
-m of k_m alternatives: BIC, with N / deff_m the number of independent answers that the data are worth
+m of k_m alternatives: BIC, with N / deff_m the number of independent answers the data are worth
 for this scale (persons at worst), and, as in EBIC, the number of nests of that size that were
 candidates. Structures with a scale below 1 are inadmissible and never chosen.
 """
