@@ -117,7 +117,7 @@ def test_nests_that_are_still_to_be_found_have_no_parameters(data: ChoiceData) -
 
 def test_pairs_of_a_hundred_alternatives_are_screened_in_one_pass() -> None:
     rng = np.random.default_rng(0)
-    n_alternatives, n = 100, 400
+    n_alternatives, n = 100, 1_500
     names = [f"A{j}" for j in range(n_alternatives)]
     table = pd.DataFrame({f"{name}_x": rng.normal(size=n) for name in names})
     table["choice"] = rng.choice(names, n)
