@@ -65,7 +65,10 @@ def test_generic_terms_stand_beside_specific_ones_or_alone(data: ac.ChoiceData) 
     assert "*: CO" in map(str, both.terms)
     assert "CAR: CO" in map(str, both.terms)
     alone = ac.SearchSpace(data, generic=True, specific=False)
-    assert [str(t) for t in alone.terms] == ["*: TT", "*: CO", "*: HE"]
+    names = [str(t) for t in alone.terms]
+    assert names == ["TRAIN: ASC", "SM: ASC", "*: TT", "*: CO", "*: HE"]
+    without = ac.SearchSpace(data, generic=True, specific=False, constants=False)
+    assert [str(t) for t in without.terms] == names[2:]
 
 
 def test_terms_can_be_added_removed_and_forced(data: ac.ChoiceData) -> None:
@@ -122,7 +125,7 @@ def test_what_cannot_be_is_left_out_with_the_reason() -> None:
     assert why["a: log1p(x)"] == "the same as 'a: x'"
     assert why["a: y x g x h"] == "no situation with g=v, h=s"
     assert "a: y x g" in map(str, space.terms)
-    assert "left out" in str(space)
+    assert "excluded" in str(space)
 
 
 def test_forced_terms_that_cannot_be_are_refused() -> None:

@@ -35,18 +35,19 @@ from ardchoice.data.recode import (
     factorise,
     mostly_numbers,
 )
+from ardchoice.data.recognised import Kind, recognised_kind
 from ardchoice.data.source import Layout, ReadingOptions, Source
 from ardchoice.data.stream import read_table
 from ardchoice.data.tables import (
     MISSING_TEXTS,
     Series,
     Table,
-    TextFormat,
     label,
     must_exist,
     open_table,
 )
 from ardchoice.data.tally import count_numbers
+from ardchoice.data.text_format import TextFormat, TextOptions
 
 __all__ = [
     "CODE_LEVELS",
@@ -61,6 +62,7 @@ __all__ = [
     "Counts",
     "Covariate",
     "Cut",
+    "Kind",
     "Layout",
     "Numeric",
     "ReadingOptions",
@@ -70,6 +72,7 @@ __all__ = [
     "Source",
     "Table",
     "TextFormat",
+    "TextOptions",
     "Values",
     "as_numbers",
     "count_numbers",
@@ -90,6 +93,7 @@ __all__ = [
     "read_long",
     "read_table",
     "read_wide",
+    "recognised_kind",
     "rows_text",
     "sentinels",
     "situation_ids",

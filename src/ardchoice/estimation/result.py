@@ -21,6 +21,7 @@ from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import Estimate, elasticities
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
+from ardchoice.estimation.nests import nests
 from ardchoice.estimation.summary import summarise
 from ardchoice.estimation.wtp import willingness_to_pay
 from ardchoice.families import Family, Mnl, ParameterLayout
@@ -28,11 +29,11 @@ from ardchoice.space import Specification
 
 Covariance = Literal["classical", "robust", "cluster"]
 MOST_CROSS = 10
-"""Up to this many alternatives, cross elasticities are given unless told otherwise."""
+"""Up to this many alternatives, cross elasticities are given by default."""
 
 
 SPOILS = 0.01
-"""Of a standard error: what may move with an estimate that runs to infinity and still have one."""
+"""Of a standard error: what may move with an estimate that diverges and still have one."""
 
 
 @dataclass(frozen=True)
@@ -287,6 +288,34 @@ class Result:
         data.chosen()
         return individuals(self.model, data)
 
+    def nests(self, largest: int | None = None) -> pd.DataFrame:
+        """Every candidate nest of a multinomial logit, screened in one pass.
+
+        A score test of the scale of each nest against 1, clustered by person. Estimate the
+        promising ones with ``family=ac.Nested({...})``, or let ``ac.Nested(None)`` search.
+
+        Parameters
+        ----------
+        largest
+            Most alternatives of a nest. Default: all but one with up to ten alternatives; with
+            more, pairs only.
+
+        Returns
+        -------
+        DataFrame
+            alternatives, z, p (one-sided), p_adjusted (Bonferroni), admissible (whether μ would
+            rise above 1), mu (after one Newton step) and gain (the log-likelihood that step
+            promises); a row per nest, the largest z first.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> ac.fit_mnl(data, "*: TT + CO").nests().loc[0, "alternatives"]
+        'TRAIN, CAR'
+        """
+        return nests(self, largest)
+
     # -- What if ----------------------------------------------------------------------------
 
     def wtp(
@@ -307,7 +336,7 @@ class Result:
         that pleases, such as quality, it is negative: minus what one would pay for it.
 
         Where the cost enters in a form that is not linear, such as a logarithm, situations in which
-        it is exactly zero (holders of a season ticket) are left out of both means: nobody trades
+        it is exactly zero (holders of a season ticket) are excluded from both means: nobody trades
         money there. `n` is how many remain.
 
         An attribute with levels, such as a brand, or in classes has a row for each but the
@@ -320,10 +349,10 @@ class Result:
         attribute, cost
             Such as ``"TT"`` and ``"CO"``.
         by
-            Categorical covariates to segment by; unless told, those that either is interacted
+            Categorical covariates to segment by. Default: those that either is interacted
             with. ``[]`` for none.
         data
-            Situations to average over; those of the estimation unless told.
+            Situations to average over. Default: those of the estimation.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -362,9 +391,9 @@ class Result:
         by
             Categorical covariates to segment by.
         cross
-            Also the elasticities of other alternatives; with up to ten alternatives unless told.
+            Also the elasticities of other alternatives; default: with up to ten alternatives.
         data
-            Situations to sum over; those of the estimation unless told.
+            Situations to sum over. Default: those of the estimation.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -390,7 +419,7 @@ class Result:
     ) -> pd.DataFrame:
         """Delta method: the standard error of f(β) is √(∇f' Cov ∇f), over finite coefficients.
 
-        A coefficient that runs to infinity has no variance. It spoils the error only of what moves
+        A coefficient that diverges has no variance. It spoils the error only of what moves
         with it by more than `SPOILS` of that error: where it runs to, probabilities are 0 or 1, and
         what is summed over them hardly does.
         """

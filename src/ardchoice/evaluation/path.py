@@ -77,7 +77,8 @@ def selection_path(
             fitted = models.refit(selected, start)
             start, count = fitted.beta, constraints.count(selected)
             new = ", ".join(str(fit.terms[t]) for t in sorted(selected - before))
-            value = criterion.value(fitted.loglik, criterion.coefficients(selected), len(selected))
+            effective = criterion.coefficients(selected)
+            value = criterion.value(fitted.loglik, effective, constraints.searched(selected))
             rows.append((new or "(nothing)", count, fitted.loglik, value, validated.loglik(i)))
             before = selected
     names = ["entered", "parameters", "loglik", "criterion", "held_out"]

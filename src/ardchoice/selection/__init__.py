@@ -16,10 +16,17 @@ from ardchoice.selection.rules import (
 )
 from ardchoice.selection.search import SearchStep
 from ardchoice.selection.select import select
-from ardchoice.selection.signs import SignRules, WrongSign, check_signs
-from ardchoice.selection.structure import Sign, Structure, listed
+from ardchoice.selection.signs import (
+    SignRules,
+    WrongSign,
+    check_signs,
+    recognised_signs,
+    with_expected_signs,
+)
+from ardchoice.selection.structure import RECOGNISED_SIGNS, Sign, Signs, Structure, listed
 
 __all__ = [
+    "RECOGNISED_SIGNS",
     "Bic",
     "Constraints",
     "Ebic",
@@ -32,6 +39,7 @@ __all__ = [
     "SearchStep",
     "Sign",
     "SignRules",
+    "Signs",
     "Structure",
     "TermSet",
     "WrongSign",
@@ -41,5 +49,7 @@ __all__ = [
     "design_effects",
     "listed",
     "must_be_rule",
+    "recognised_signs",
     "select",
+    "with_expected_signs",
 ]

@@ -35,14 +35,15 @@ class _Budget:
 def log_valid_sets(constraints: Constraints) -> Floats:
     """Ln of the number of valid sets with q = 0, 1, … terms, minus infinity for none.
 
+    Terms of the textbook, which the search need not find, do not count in q.
     Limits on the number of terms or coefficients are not looked at: they take sizes away, not sets
     of a size.
     """
     # Partners are in or out together: each group is one term of several.
     leader = {t: min(group) for t, group in enumerate(constraints.partners)}
     size: dict[int, int] = {}
-    for first in leader.values():
-        size[first] = size.get(first, 0) + 1
+    for t, first in leader.items():
+        size[first] = size.get(first, 0) + int(t not in constraints.textbook)
     forced = {leader[t] for t in constraints.forced}
     free = {leader[t] for t in range(len(leader)) if t not in constraints.impossible} - forced
     needs: dict[int, set[frozenset[int]]] = {t: set() for t in free}

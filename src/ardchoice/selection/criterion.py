@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import optimize, special, stats
 
-from ardchoice._types import Floats, Ints
+from ardchoice._types import Bools, Floats, Ints
 from ardchoice.ard import term_prices
 
 USUAL_TERMS = 15
@@ -116,6 +116,7 @@ def ebic(
     gamma: float | None = None,
     design_effect: Floats | None = None,
     log_sets: Floats | None = None,
+    searched: Bools | None = None,
 ) -> Criterion:
     """BIC extended for the size of the space.
 
@@ -134,28 +135,35 @@ def ebic(
         Of every candidate; shape (p,). None: all one.
     log_sets
         ln V(q) of valid sets. None: ln C(p, q).
+    searched
+        Which candidates the search has to find: the others count neither as candidates nor as
+        terms; shape (p,). Default: all.
     """
-    p = len(columns)
+    searched = np.ones(len(columns), dtype=bool) if searched is None else searched
+    p = int(searched.sum())
     weight = ebic_gamma(n, p) if gamma is None else gamma
     plain = Criterion("EBIC", log(n), weight, p, log_sets=log_sets, n=n)
-    surcharge = noise_surcharge(plain, columns, noise) if gamma is None else 0.0
-    return priced(plain, columns, design_effect, surcharge)
+    surcharge = noise_surcharge(plain, columns[searched], noise) if gamma is None else 0.0
+    return priced(plain, columns, design_effect, surcharge, searched)
 
 
-def independent_ebic(n: int, columns: Ints, *, noise: float = np.inf) -> Criterion:
+def independent_ebic(
+    n: int, columns: Ints, *, noise: float = np.inf, searched: Bools | None = None
+) -> Criterion:
     """The extended BIC of earlier versions, whose results it reproduces.
 
     All answers count as independent and all sets of terms as valid. Where γ is above zero and more
     than `noise` candidates would be expected to come in by chance, γ itself is raised until it is
     a fifth of that: so that the price of a term jumps where p passes the root of n.
     """
-    p = len(columns)
+    found = columns if searched is None else columns[searched]
+    p = len(found)
     gamma = ebic_gamma(n, p)
 
     def by_chance(weight: float) -> float:
         q = min(USUAL_TERMS, p // 4)
-        price = log(n) * columns + 2 * weight * log((p - q) / (q + 1))
-        return float(np.sum(stats.chi2.sf(price, columns)))
+        price = log(n) * found + 2 * weight * log((p - q) / (q + 1))
+        return float(np.sum(stats.chi2.sf(price, found)))
 
     if gamma > 0 and by_chance(gamma) > noise:
         clear = noise / SAFETY_FACTORS[1]
@@ -164,15 +172,21 @@ def independent_ebic(n: int, columns: Ints, *, noise: float = np.inf) -> Criteri
 
 
 def priced(
-    plain: Criterion, columns: Ints, design_effect: Floats | None, surcharge: float = 0.0
+    plain: Criterion,
+    columns: Ints,
+    design_effect: Floats | None,
+    surcharge: float = 0.0,
+    searched: Bools | None = None,
 ) -> Criterion:
     """The same with a price for every term that knows how alike the answers of a person are.
 
-    That of `term_prices`, and the surcharge times the design effect.
+    That of `term_prices`, and for those that the search has to find the surcharge times the design
+    effect.
     """
     n, w = plain.n, plain.per_coefficient
     d = np.ones(len(columns)) if design_effect is None else np.clip(design_effect, 1.0, n / np.e)
-    price = term_prices(n, columns, design_effect, w) + surcharge * d
+    found = np.ones(len(columns)) if searched is None else searched.astype(float)
+    price = term_prices(n, columns, design_effect, w) + surcharge * d * found
     return Criterion(
         plain.name,
         plain.per_coefficient,

@@ -104,7 +104,10 @@ def neighbours(
             simple = mask
         mask[kept] = False
         terms = np.flatnonzero(mask)
-        penalty = criterion.penalty(counts[r] + own[terms], len(base) + 1)
+        penalty = criterion.penalty(
+            counts[r] + own[terms],
+            constraints.searched(base) + constraints.is_searched[terms],
+        )
         values = penalty + constraints.costs[terms] + costs[r] - 2 * (reached[r] + gains[r, terms])
         found.extend(base, terms, values)
     found.add(bases[1:], _values(bases[1:], reached[1:], constraints, criterion))
@@ -143,7 +146,8 @@ def _values(
 ) -> Floats:
     """`predict` for many."""
     counts, costs = _sums(sets, constraints, criterion)
-    return criterion.penalty(counts, np.array([len(s) for s in sets])) + costs - 2 * logliks
+    terms = np.array([constraints.searched(s) for s in sets])
+    return criterion.penalty(counts, terms) + costs - 2 * logliks
 
 
 def coefficients_of(selected: TermSet, constraints: Constraints, criterion: Criterion) -> float:
@@ -158,7 +162,7 @@ def predict(
 ) -> float:
     """The criterion of a set of terms that reaches a log-likelihood, with what its forms cost."""
     coefficients = coefficients_of(selected, constraints, criterion)
-    value = criterion.value(loglik, coefficients, len(selected))
+    value = criterion.value(loglik, coefficients, constraints.searched(selected))
     return value + constraints.cost(selected)
 
 

@@ -31,6 +31,7 @@ def criterion_of(rule: Searched, fit: ArdFit, n: int, constraints: Constraints) 
         constraints.columns,
         design_effect=design_effects(fit) if rule.cluster else None,
         log_sets=log_valid_sets(constraints) if rule.cluster else None,
+        searched=constraints.is_searched.astype(bool),
     )
 
 
@@ -52,7 +53,7 @@ def formula_of(criterion: Criterion, persons: int | None) -> str:
         some = d[d > 1]
         text += (
             f" {persons:,} persons have several answers: an interaction costs d ln(n/d) rather "
-            f"than ln n (with K columns, as much for the same chance of noise), with design effects d "
-            f"of {some.min():.1f} to {some.max():.1f} (median {np.median(some):.1f})."
+            f"than ln n (with K columns, as much for the same chance of noise), with design "
+            f"effects d of {some.min():.1f} to {some.max():.1f} (median {np.median(some):.1f})."
         )
     return text

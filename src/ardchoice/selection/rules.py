@@ -7,7 +7,7 @@ from math import log
 
 import numpy as np
 
-from ardchoice._types import Floats, Ints
+from ardchoice._types import Bools, Floats, Ints
 from ardchoice.errors import ArdchoiceError
 from ardchoice.selection.criterion import Criterion, ebic, independent_ebic, priced
 
@@ -106,6 +106,7 @@ class Bic:
         *,
         design_effect: Floats | None = None,
         log_sets: Floats | None = None,
+        searched: Bools | None = None,
     ) -> Criterion:
         """For n choice situations and candidates with these columns; the candidates do not count.
 
@@ -114,10 +115,10 @@ class Bic:
         n
         columns, design_effect
             Of every candidate; shape (p,). No design effect: one.
-        log_sets
+        log_sets, searched
             Ignored.
         """
-        del log_sets
+        del log_sets, searched
         plain = Criterion(self.name, self.weight * log(n), n=n)
         return priced(plain, np.asarray(columns), design_effect)
 
@@ -164,6 +165,7 @@ class Ebic:
         *,
         design_effect: Floats | None = None,
         log_sets: Floats | None = None,
+        searched: Bools | None = None,
     ) -> Criterion:
         """For n choice situations and candidates with these columns.
 
@@ -174,9 +176,11 @@ class Ebic:
             Of every candidate; shape (p,). No design effect: one.
         log_sets
             ln V(q). Default: of all sets, ln C(p, q).
+        searched
+            Which candidates the search has to find; shape (p,). Default: all.
         """
         if not self.cluster and self.gamma is None:
-            return independent_ebic(n, np.asarray(columns), noise=self.noise)
+            return independent_ebic(n, np.asarray(columns), noise=self.noise, searched=searched)
         return ebic(
             n,
             np.asarray(columns),
@@ -184,6 +188,7 @@ class Ebic:
             gamma=self.gamma,
             design_effect=design_effect,
             log_sets=log_sets,
+            searched=searched,
         )
 
 

@@ -36,7 +36,7 @@ from ardchoice.selection.rules import (
     must_be_rule,
 )
 from ardchoice.selection.search import Problem, SearchStep, search
-from ardchoice.selection.signs import SignRules
+from ardchoice.selection.signs import SignRules, with_expected_signs
 from ardchoice.selection.structure import Sign, Structure
 from ardchoice.selection.surrogate import Surrogate
 from ardchoice.space import Specification
@@ -88,8 +88,9 @@ def select(
         )
     rule = Ebic() if rule is None else rule
     must_be_rule(rule)
+    structure = with_expected_signs(structure, fit.data, fit.terms)
     constraints = compile_structure(structure, fit.space)
-    signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
+    signs = SignRules({} if structure is None else structure.given_signs, fit.encoding, fit.data)
     with running(fit.execution), single_blas_thread():
         found = _select(fit, rule, constraints, signs, progress, keep)
     found = replace(found, alerts=(*constraints.notes, *found.alerts))
@@ -240,13 +241,13 @@ def few_passes(fit: ArdFit) -> bool:
 def starts(
     fit: ArdFit, constraints: Constraints, criterion: Criterion | None = None
 ) -> list[TermSet]:
-    """Valid sets to search from: what relevance finds strong, what it finds fair, and the least."""
+    """Valid sets to search from: what relevance finds strong or fair, the textbook, the least."""
     strength = np.nan_to_num(fit.evidence, nan=0.0)
     free = ~np.isfinite(fit.lam)
     n, p = max(len(fit.data), 2), len(fit.terms)
-    clustered = criterion is not None and criterion.design_effect is not None
     penalty = constraints.columns * np.log(n) + 2 * ebic_gamma(n, p) * np.log(p)
-    if clustered:
+    clustered = criterion is not None and criterion.design_effect is not None
+    if criterion is not None and criterion.effective is not None and clustered:
         penalty = np.maximum(penalty, criterion.per_coefficient * criterion.effective)
     out = [
         constraints.build(
@@ -256,6 +257,8 @@ def starts(
     ]
     if clustered:
         out.append(constraints.build(fit.tests.gain, np.flatnonzero(fit.tests.in_model)))
+    if constraints.textbook:
+        out.append(constraints.build(strength, sorted(constraints.textbook)))
     return list(dict.fromkeys([*out, constraints.least()]))
 
 

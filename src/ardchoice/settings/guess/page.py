@@ -16,7 +16,7 @@ from ardchoice.space import Term
 
 LINE_CHARACTERS = 96
 MAX_LISTED_NAMES = 12
-"""Columns left out that are listed one by one."""
+"""Columns not used that are listed one by one."""
 
 
 def write_page(
@@ -59,7 +59,8 @@ def write_page(
         codes={name: Code(code) for name, code in roles.alternatives.items()},
         names_are_codes=same and len(roles.alternatives) > MAX_LISTED_NAMES,
         found=roles.findings.get("alternatives"),
-        signs=dict.fromkeys(plan.signs, "-") or {"COST": "-"},
+        signs=dict.fromkeys(plan.signs, "-"),
+        recognised=", ".join(f"{name} ({kind})" for name, kind in plan.signs.items()),
         most=MAX_LISTED_NAMES,
     )
 
