@@ -106,7 +106,7 @@ def find_files(source: str | Path, options: TextOptions | None = None) -> Files:
 
 
 def streams(source: object, wanted: bool | None) -> bool:
-    """Whether a table is read part by part: as told, or where memory might not do."""
+    """Whether a table is read part by part: as asked, or where memory might not do."""
     if not isinstance(source, str | Path):
         if wanted:
             raise ArdchoiceError(

@@ -20,7 +20,7 @@ def covariances(sums: ScoredSums, gone: Floats | None = None) -> dict[str, Float
     sums
         At the estimates.
     gone
-        Directions in which the estimates run to infinity, shape (D, r): coefficients that take part
+        Directions in which the estimates diverge, shape (D, r): coefficients that take part
         have no variance (not a number), the others that of a fit without these directions.
     """
     infinite = np.zeros(len(sums.gradient), dtype=bool)

@@ -68,9 +68,9 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
     if reasons:
         unit = "row" if new.source is None or new.source.layout == "wide" else "situation"
         gone = np.setdiff1d(np.arange(len(every)), rows)
-        told = rows_text(gone, np.array(every, dtype=object), unit)
+        named = rows_text(gone, np.array(every, dtype=object), unit)
         warnings.warn(
-            f"{told} cannot be predicted and left empty. {' '.join(reasons)}",
+            f"{named} cannot be predicted and left empty. {' '.join(reasons)}",
             ArdchoiceWarning,
             stacklevel=3,
         )

@@ -106,7 +106,7 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
     try:
         space = settings.make_space(data)
         if not len(space):
-            raise ArdchoiceError("the space is empty: every candidate was left out.")
+            raise ArdchoiceError("the space is empty: every candidate was excluded.")
     except ArdchoiceError as error:
         mistakes.append(Mistake(("space",), str(error)))
     structure = settings.make_structure()
