@@ -26,7 +26,6 @@ from ardchoice.evaluation.post_estimation import (
     attribute_label,
     cost_attribute,
     elasticities,
-    is_time,
     willingness_to_pay,
 )
 from ardchoice.evaluation.stability import stability
@@ -49,7 +48,6 @@ __all__ = [
     "elasticities",
     "evaluate",
     "held_out",
-    "is_time",
     "mean_probabilities",
     "relevance_table",
     "score_refit",
