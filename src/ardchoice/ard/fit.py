@@ -26,7 +26,7 @@ from ardchoice.ard.settle import NEAR_SD
 from ardchoice.ard.standardization import moments_of, standardization_of
 from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
 from ardchoice.ard.trace import Progress, ProgressTrace, Step
-from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, Execution, Rows, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
@@ -53,17 +53,18 @@ class Prior:
     Attributes
     ----------
     shrink_constants
-        Whether constants are shrunk like the rest, as in the paper; they are left alone unless
-        told, as every modeller keeps them.
+        Whether constants are shrunk like the rest, as in the paper. Default: not, as every
+        modeller keeps them.
     tied
         Patterns such as ``"*: noise*"``: the terms that fit one share a single λ.
     common
         One λ for all terms.
     fixed
-        The value of that λ; optimised unless told.
+        The value of that λ. Default: optimised.
     standardised
-        The rows over which columns are centred and scaled, on which scale λ is told: those where
-        their alternative is available, or all, as in the paper, a column being zero elsewhere.
+        The rows over which columns are centred and scaled, the scale on which λ is reported:
+        those where their alternative is available, or all, as in the paper, a column being zero
+        elsewhere.
     """
 
     shrink_constants: bool = False
@@ -105,11 +106,11 @@ def fit_ard(
         A fit to earlier data: these data come on top of them. It remembers all its rows, so that
         the result is that of fitting all together; `fit.memory(share)` remembers some of them.
     progress
-        Called with every step (iteration, objective, terms in play, time).
+        Called with every step (iteration, objective, active terms, time).
     executor
         A Dask client whose workers go through the data, here and in what follows from the fit.
     n_threads
-        Threads that go through large data; as many as cores unless told. The result is the same to
+        Threads that process large data. Default: as many as cores. The result is the same to
         the last bit.
 
     Returns
@@ -131,7 +132,7 @@ def fit_ard(
     solver, prior = solver or Newton(), prior or Prior()
     if not len(space):
         raise ArdchoiceError(
-            "The search space is empty: every candidate was left out. print(space) says why."
+            "The search space is empty: every candidate was excluded. print(space) says why."
         )
     data.chosen()
     started = time.perf_counter()
@@ -217,7 +218,7 @@ def _design(
     """Candidates met with data, as they were with earlier ones."""
     if memory is None:
         _refuse_too_large(data, space)
-        return Design(data, space.terms)
+        return Design(grouped_by_person(data), space.terms)
     if memory.terms != space.terms:
         raise ArdchoiceError(
             "The earlier fit has other candidates: continue with its own space, fit.space."
@@ -227,7 +228,7 @@ def _design(
             f"The earlier fit has columns standardised over {memory.spread.over} rows, this prior "
             f"over {prior.standardised}: continue with Prior(standardised={memory.spread.over!r})."
         )
-    return Design(data, memory.encoding)
+    return Design(grouped_by_person(data), memory.encoding)
 
 
 def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:

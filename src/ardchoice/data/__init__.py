@@ -14,6 +14,7 @@ from ardchoice.data.distinct import Counts, Values, values_of, weighted_quantile
 from ardchoice.data.draft import FIX_OR_DROP, rows_text
 from ardchoice.data.draw import draw_choices
 from ardchoice.data.long import situation_ids
+from ardchoice.data.person_rows import grouped_by_person, whole_person_ranges
 from ardchoice.data.read import (
     dropped_situations,
     every_situation,
@@ -40,12 +41,12 @@ from ardchoice.data.tables import (
     MISSING_TEXTS,
     Series,
     Table,
-    TextFormat,
     label,
     must_exist,
     open_table,
 )
 from ardchoice.data.tally import count_numbers
+from ardchoice.data.text_format import TextFormat, TextOptions
 
 __all__ = [
     "CODE_LEVELS",
@@ -69,6 +70,7 @@ __all__ = [
     "Source",
     "Table",
     "TextFormat",
+    "TextOptions",
     "Values",
     "as_numbers",
     "count_numbers",
@@ -77,6 +79,7 @@ __all__ = [
     "dropped_situations",
     "every_situation",
     "factorise",
+    "grouped_by_person",
     "label",
     "look_at",
     "mostly_numbers",
@@ -97,4 +100,5 @@ __all__ = [
     "swissmetro_specification",
     "values_of",
     "weighted_quantiles",
+    "whole_person_ranges",
 ]

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.data import ChoiceData, must_be_choice_data, whole_person_ranges
 from ardchoice.design.block import Block, Part
 from ardchoice.design.column_store import Base, ColumnStore, Multiplier, Of
 from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
@@ -163,9 +163,8 @@ class Design:
         return max(FEWEST_ROWS, BLOCK_BYTES // row)
 
     def ranges(self) -> list[slice]:
-        """The rows of every block."""
-        n, size = len(self.data), self.block_rows()
-        return [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        """The rows of every block: whole persons, where the rows of each stand together."""
+        return whole_person_ranges(self.data, self.block_rows())
 
     def __iter__(self) -> Iterator[Block]:
         """Expand block after block."""

@@ -16,7 +16,7 @@ from weakref import WeakKeyDictionary
 
 from distributed import Client, KilledWorker
 
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, whole_person_ranges
 from ardchoice.design.shards import cut, shard_rows
 from ardchoice.design.sources import Standardizer, StreamedBlocks
 from ardchoice.design.worker import Plan, add_up, as_it_is, measure_shard, other_version, plan_for
@@ -54,11 +54,11 @@ class Workers:
     client
         Connected to the cluster.
     rows
-        Of a shard; from the size of the data unless told. The sums depend on it in their last
+        Of a shard. Default: from the size of the data. The sums depend on it in their last
         digits, and on nothing else of the cluster.
     keep
-        Bytes of expanded blocks that a worker keeps between passes; a share of its memory unless
-        told.
+        Bytes of expanded blocks that a worker keeps between passes. Default: a share of its
+        memory.
     patience
         Seconds to wait for a worker when none is left.
     """
@@ -150,7 +150,8 @@ class Workers:
         placed = self._placed.setdefault(data, _Placed(uuid.uuid4().hex))
         threads = self._threads(placed)
         size = self.rows or shard_rows(len(data))
-        count = max(1, -(-len(data) // size))
+        ranges = whole_person_ranges(data, size) or [slice(0, 0)]
+        count = len(ranges)
         if len(placed.shards) != count:
             placed.shards, placed.homes = [None] * count, [None] * count
         before = [
@@ -161,10 +162,7 @@ class Workers:
         for worker in threads:
             wanted = [i for i in range(count) if homes[i] == worker and before[i] != worker]
             for some in _batches(wanted, SENT_TOGETHER):
-                rows = [slice(i * size, min((i + 1) * size, len(data))) for i in some]
-                shards = [
-                    cut(data, r, f"{placed.token}-{i}") for i, r in zip(some, rows, strict=True)
-                ]
+                shards = [cut(data, ranges[i], f"{placed.token}-{i}") for i in some]
                 sent = self.client.scatter(
                     shards, workers=[worker], hash=False, timeout=self.patience
                 )
@@ -213,7 +211,7 @@ class Workers:
             raise ArdchoiceError(
                 "The connection to the Dask scheduler is lost"
                 f"{f' ({error})' if error and str(error) else ''}. See whether it still runs; "
-                "then connect again and repeat the call, or resume the run: what was laid down "
+                "then connect again and repeat the call, or resume the run: what was saved "
                 "so far is kept."
             ) from error
 
@@ -221,7 +219,7 @@ class Workers:
         return (
             f"The cluster has had no worker for {self.patience:.0f} seconds. Start workers (or see "
             "in their logs why they ended: most often it is memory), then repeat the call or "
-            "resume the run: what was laid down so far is kept."
+            "resume the run: what was saved so far is kept."
         )
 
 
@@ -335,7 +333,7 @@ class Remote(StreamedBlocks):
     ----------
     design, workers
     standardise
-        What is done to every block; nothing unless told.
+        What is done to every block; default: nothing.
     """
 
     def __init__(

@@ -7,19 +7,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.estimation.baselines import null_loglik
-from ardchoice.estimation.covariance import ScoredSums, covariances, scored_pass
+from ardchoice.estimation.covariance import covariances
 from ardchoice.estimation.result import Result
 from ardchoice.families import (
     EstimationTask,
     Family,
     Mnl,
+    ScoredSums,
     Separation,
     family_pass,
     must_be_family,
+    scored_pass,
 )
 from ardchoice.numerics import Sums, single_blas_thread
 from ardchoice.space import Specification, Term, as_specification
@@ -137,7 +139,10 @@ def _fit(
         data = data.take(data.weight > 0)
     if not len(data.chosen()):
         raise ArdchoiceError("There are no choice situations to estimate from.")
-    design = Design(data, specification.terms)
+    used = grouped_by_person(data)
+    design = Design(used, specification.terms)
+    resolved = family.resolve(design)
+    family = resolved.family
     layout = family.layout(design.encoding)
     inside = layout.reordered(design.order)
     blocks = design.blocks()
@@ -145,7 +150,7 @@ def _fit(
     def evaluate(theta: Floats, last: bool) -> Sums:
         # The last pass has all that the covariances need.
         if last:
-            return scored_pass(family, inside, theta, blocks, data.person)
+            return scored_pass(family, inside, theta, blocks, used.person)
         return family_pass(family, inside, theta, blocks)
 
     # 2 · Newton's method, from where the family starts.
@@ -163,8 +168,8 @@ def _fit(
     # 3 · How sure we are, and what we compare with.
     newton, ended = maximum.fit, maximum.fit.sums
     if not isinstance(ended, ScoredSums):  # the end was not predicted
-        ended = scored_pass(family, inside, newton.beta, blocks, data.person)
-    notes = maximum.notes
+        ended = scored_pass(family, inside, newton.beta, blocks, used.person)
+    notes = (*resolved.notes, *maximum.notes)
     if not newton.converged:
         notes = (*notes, _not_converged(newton.iterations, newton.decrement))
     back = layout.permutation(design.position)

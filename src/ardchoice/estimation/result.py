@@ -21,6 +21,7 @@ from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import Estimate, attribute_terms, elasticities
+from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.scenarios import (
     Change,
@@ -39,7 +40,7 @@ from ardchoice.space import Specification
 
 Covariance = Literal["classical", "robust", "cluster"]
 MOST_CROSS = 10
-"""Up to this many alternatives, cross elasticities are given unless told otherwise."""
+"""Up to this many alternatives, cross elasticities are given by default."""
 
 
 @dataclass(frozen=True)
@@ -151,8 +152,14 @@ class Result:
 
     @property
     def bic(self) -> float:
-        """The Bayesian criterion, -2ℓ + D log N, with N choice situations."""
-        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_situations))
+        """The Bayesian criterion, -2ℓ + P log n, with n as in `n_units`."""
+        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_units))
+
+    @property
+    def n_units(self) -> int:
+        """What BIC counts: persons in families whose unit is the person, else situations."""
+        by_person = self.family.panel and self.n_persons is not None
+        return (self.n_persons or 0) if by_person else self.n_situations
 
     @property
     def rho2(self) -> float:
@@ -202,7 +209,8 @@ class Result:
             Of the interval.
         """
         variance = np.diag(self._covariance(cov))
-        frame = estimates_frame(self.coefficients, np.sqrt(variance), level)
+        null = np.array([p.null_value for p in self.layout.parameters])
+        frame = estimates_frame(self.coefficients, np.sqrt(variance), level, null)
         frame.index = pd.Index(self.names, name="coefficient")
         frame["kind"] = [p.kind for p in self.layout.parameters]
         return frame
@@ -414,6 +422,21 @@ class Result:
         attribute_terms(self.encoding, cost)
         return cost
 
+    def individual(self, data: ChoiceData | None = None) -> pd.DataFrame:
+        """What is known of every person given their choices; a row per person.
+
+        Conditional means and standard deviations of random coefficients, or class probabilities.
+
+        Parameters
+        ----------
+        data
+            With observed choices. Default: what the model was estimated on.
+        """
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        data.chosen()
+        return individuals(self.model, data)
+
     # -- What if ----------------------------------------------------------------------------
 
     def wtp(
@@ -434,7 +457,7 @@ class Result:
         that pleases, such as quality, it is negative: minus what one would pay for it.
 
         Where the cost enters in a form that is not linear, such as a logarithm, situations in which
-        it is exactly zero (holders of a season ticket) are left out of both means: nobody trades
+        it is exactly zero (holders of a season ticket) are excluded from both means: nobody trades
         money there. `n` is how many remain.
 
         An attribute with levels, such as a brand, or in classes has a row for each but the
@@ -447,10 +470,10 @@ class Result:
         attribute, cost
             Such as ``"TT"`` and ``"CO"``.
         by
-            Categorical covariates to segment by; unless told, those that either is interacted
+            Categorical covariates to segment by. Default: those that either is interacted
             with. ``[]`` for none.
         data
-            Situations to average over; those of the estimation unless told.
+            Situations to average over. Default: those of the estimation.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -489,9 +512,9 @@ class Result:
         by
             Categorical covariates to segment by.
         cross
-            Also the elasticities of other alternatives; with up to ten alternatives unless told.
+            Also the elasticities of other alternatives; default: with up to ten alternatives.
         data
-            Situations to sum over; those of the estimation unless told.
+            Situations to sum over. Default: those of the estimation.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -526,11 +549,13 @@ class Result:
         return DisplayFrame(frame.drop(columns=["z", "p"]))
 
 
-def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
-    """Estimate, std_err, z, p, low, high."""
+def estimates_frame(
+    values: Floats, std_err: Floats, level: float, null: Floats | float = 0.0
+) -> pd.DataFrame:
+    """Estimate, std_err, z and p of a test against `null`, low, high."""
     check_level(level)
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = values / std_err
+        z = (values - null) / std_err
     half = stats.norm.ppf(0.5 + level / 2) * std_err
     return pd.DataFrame(
         {

@@ -5,11 +5,13 @@ from ardchoice.families.family import (
     EstimationTask,
     Family,
     FamilyMeasure,
+    Individuals,
     Logsum,
     Maximum,
     Parameter,
     ParameterLayout,
     Prediction,
+    Resolved,
     Scores,
     Separation,
     coefficient_parameters,
@@ -29,19 +31,25 @@ from ardchoice.families.mnl.kernel import (
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
+from ardchoice.families.nested import Nested
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
+from ardchoice.families.scores import ScoredSums, scored_pass
 
 __all__ = [
     "FAMILIES",
     "EstimationTask",
     "Family",
     "FamilyMeasure",
+    "Individuals",
     "Logsum",
     "Maximum",
     "Mnl",
+    "Nested",
     "Parameter",
     "ParameterLayout",
     "Prediction",
+    "Resolved",
+    "ScoredSums",
     "Scores",
     "Separation",
     "Start",
@@ -59,6 +67,7 @@ __all__ = [
     "one_pass",
     "proves_maximum",
     "register_family",
+    "scored_pass",
     "start_near",
     "utilities",
     "vanished_directions",

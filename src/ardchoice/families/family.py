@@ -58,6 +58,8 @@ class Parameter:
         Smallest and largest value.
     is_shrunk
         Whether relevance shrinks it: it has a Gaussian prior with the λ of its term.
+    null_value
+        What z and p test it against: 0 for a coefficient, 1 for the scale of a nest.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Parameter:
     start: float = 0.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
     is_shrunk: bool = False
+    null_value: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,13 @@ class ParameterLayout:
     parameters
     n_columns
         D.
+    alternatives
+        Names of the J alternatives, for families that group them.
     """
 
     parameters: tuple[Parameter, ...]
     n_columns: int
+    alternatives: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +131,7 @@ class ParameterLayout:
             for p in self.parameters
         ]
         first = [moved[k] for k in order]
-        return ParameterLayout((*first, *moved[self.n_columns :]), self.n_columns)
+        return replace(self, parameters=(*first, *moved[self.n_columns :]))
 
     def subset(self, columns: Ints) -> ParameterLayout:
         """The same with some columns only, in their order; extras of other columns leave."""
@@ -136,7 +142,7 @@ class ParameterLayout:
             for p in self.extras
             if p.column is None or p.column in place
         ]
-        return ParameterLayout((*kept, *extras), len(kept))
+        return replace(self, parameters=(*kept, *extras), n_columns=len(kept))
 
     def extra_values(self, known: Mapping[str, float]) -> Floats:
         """What the family adds, by name where it is known and else where it starts; (P - D,)."""
@@ -146,7 +152,8 @@ class ParameterLayout:
         """The same with one coefficient more, behind those of the columns."""
         d = self.n_columns
         shift = Parameter("shift", column=d)
-        return ParameterLayout((*self.parameters[:d], shift, *self.extras), d + 1)
+        parameters = (*self.parameters[:d], shift, *self.extras)
+        return replace(self, parameters=parameters, n_columns=d + 1)
 
     def permutation(self, position: Ints) -> Ints:
         """Where every parameter stands in θ of block order; shape (P,)."""
@@ -196,6 +203,45 @@ class Prediction:
 
     probabilities: Floats
     log_chosen: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class Individuals:
+    """What a family says of every unit (person) of some blocks, given the unit's own choices.
+
+    Attributes
+    ----------
+    persons
+        Codes as in `Block.person`, or None for blocks without persons; shape (units,) each.
+    columns
+        What the numbers are: ``*: TT``, ``sd(*: TT)``, ``class 1``.
+    values
+        Shape (units, columns) each.
+    """
+
+    persons: tuple[Ints | None, ...]
+    columns: tuple[str, ...]
+    values: tuple[Floats, ...]
+
+    def __add__(self, other: Individuals) -> Individuals:
+        return Individuals(
+            (*self.persons, *other.persons), self.columns, (*self.values, *other.values)
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Resolved:
+    """A family whose options are all decided.
+
+    Attributes
+    ----------
+    family
+    notes
+        What was decided and why, a sentence each.
+    """
+
+    family: Family
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -323,14 +369,38 @@ class Family(ABC):
 
     # -- What it may say better ---------------------------------------------------------------
 
+    def resolve(self, design: Design) -> Resolved:
+        """The family with options that the data decide filled in. Default: itself.
+
+        Called once before estimation, where `fit` knows the data and the columns. Options that
+        cannot be used with them raise an error here.
+        """
+        return Resolved(self)
+
+    def frozen_at(self, theta: Floats) -> Family:
+        """A family whose log-likelihood is smooth near θ. Default: itself.
+
+        A family that simulates with nodes adapted to θ returns one that keeps those nodes.
+        """
+        return self
+
+    def individual(
+        self, theta: Floats, block: Block, layout: ParameterLayout
+    ) -> Individuals | None:
+        """What is known of every person of a block given their choices. Default: nothing.
+
+        Conditional means and standard deviations of tastes, or class probabilities.
+        """
+        return None
+
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
         """What θ has besides the coefficients of the columns. Default: nothing."""
         return ()
 
     def layout(self, encoding: Encoding) -> ParameterLayout:
         """All parameters, in the order of the terms."""
-        extras = self.extra_parameters(encoding)
-        return ParameterLayout((*coefficient_parameters(encoding), *extras), encoding.n_columns)
+        parameters = (*coefficient_parameters(encoding), *self.extra_parameters(encoding))
+        return ParameterLayout(parameters, encoding.n_columns, encoding.alternatives)
 
     def predict(self, theta: Floats, block: Block, layout: ParameterLayout) -> Prediction:
         """Probabilities, and the log of those of the observed choices."""

@@ -1,22 +1,41 @@
 """`StudySettings`: one schema for study.toml, for Python objects and for saved studies.
 
-What is declared elsewhere is not declared again: the keys of [space], [structure], [solver] and
-[selection] and those of a role are the fields of the dataclasses that use them.
+What is declared elsewhere is not declared again: the keys of [model], [space], [structure],
+[solver], [selection], most of [data] and those of a role are the fields of the dataclasses that use
+them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    create_model,
+    model_validator,
+)
 
 from ardchoice.ard import Dsvi, DsviPaper, Newton, Solver
-from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, Role
+from ardchoice.data import (
+    Categorical,
+    ChoiceData,
+    Cut,
+    Numeric,
+    ReadingOptions,
+    Role,
+    TextOptions,
+)
+from ardchoice.errors import did_you_mean
+from ardchoice.families import FAMILIES, Family
 from ardchoice.formats import FORMATS
 from ardchoice.selection import (
     Bic,
@@ -36,9 +55,9 @@ from ardchoice.settings.values import (
     ColumnOrSeveral,
     Columns,
     Count,
-    Labels,
     SpecificationText,
     as_tuple,
+    as_validation_error,
     file_value,
     require_unique,
     shown,
@@ -83,6 +102,8 @@ def section(name: str, *classes: type, base: type[Section] = Section, **own: Any
         hints = get_type_hints(cls, include_extras=True)
         for field in fields(cls):
             key = FIELD_KEYS.get(cls, {}).get(field.name, field.name)
+            if key in base.model_fields:
+                continue  # which the base declares in the words of the file
             hint = FILE_TYPES.get(hints[field.name], hints[field.name])
             default = file_value(field.default)
             if field.default_factory is not MISSING:
@@ -212,8 +233,8 @@ def _without_own_name(name: str, how: Any) -> Any:
     return {} if how == name else how
 
 
-class DataSettings(Section):
-    """What was observed.
+class TableSettings(Section):
+    """What was observed: the table, and what its columns are.
 
     Attributes
     ----------
@@ -236,10 +257,6 @@ class DataSettings(Section):
         Wide: a pattern, or alternative -> column; Default: all always available.
     person, weight
         Columns.
-    drop_invalid
-        Whether to drop rows with errors.
-    missing_values
-        Values that stand for missing ones in attributes and covariates.
     """
 
     table: str | None = None
@@ -252,8 +269,6 @@ class DataSettings(Section):
     availability: Columns = None
     person: str | None = None
     weight: str | None = None
-    drop_invalid: bool = False
-    missing_values: Labels = ()
     attributes: Annotated[dict[str, AttributeSettings], BeforeValidator(_each)] = Field(
         default_factory=dict
     )
@@ -265,6 +280,22 @@ class DataSettings(Section):
     @classmethod
     def _spell_out(cls, value: Any) -> Any:
         return columns_by_alternative(value) if isinstance(value, Mapping) else value
+
+    @model_validator(mode="after")
+    def _check_text_options(self) -> TableSettings:
+        as_validation_error(lambda: self.make(TextOptions))
+        return self
+
+
+if TYPE_CHECKING:
+
+    class DataSettings(TableSettings):
+        """Also every option of reading."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    DataSettings = section("DataSettings", ReadingOptions, base=TableSettings)
 
 
 def columns_by_alternative(data: Mapping[str, Any]) -> dict[str, Any]:
@@ -315,6 +346,48 @@ else:
     Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]
 
 
+class ModelSettings(Section):
+    """The family, by its tag; a section of a family has the family's options too.
+
+    Families are registered as they are imported, also by users, so that sections are made when a
+    file names one.
+    """
+
+    family: str = "mnl"
+
+    def make_family(self) -> Family:
+        """The family with its options."""
+        return self.make(FAMILIES[self.family])
+
+    @model_validator(mode="after")
+    def _check_options(self) -> ModelSettings:
+        as_validation_error(self.make_family)
+        return self
+
+
+@cache
+def family_section(cls: type[Family]) -> type[ModelSettings]:
+    """The section of a family: its tag, and the fields of its class."""
+    if TYPE_CHECKING:
+        return ModelSettings
+    own = {"family": (Literal[cls.tag], cls.tag)}
+    return section(f"{cls.__name__}Settings", cls, base=ModelSettings, **own)
+
+
+def _read_family(value: Any) -> Any:
+    if isinstance(value, ModelSettings):
+        return value
+    if not isinstance(value, Mapping):
+        raise validation_error(f"a table is wanted here, not {shown(value)}.")
+    tag = value.get("family", "mnl")
+    if not isinstance(tag, str) or tag not in FAMILIES:
+        raise validation_error(f"there is no family {tag!r}. {did_you_mean(str(tag), FAMILIES)}")
+    return family_section(FAMILIES[tag]).model_validate(dict(value))
+
+
+AnyFamily = Annotated[SerializeAsAny[ModelSettings], BeforeValidator(_read_family)]
+
+
 # -- What is written -------------------------------------------------------------------------------
 
 
@@ -361,6 +434,7 @@ class StudySettings(Section):
     """
 
     data: DataSettings = Field(default_factory=DataSettings)
+    model: AnyFamily = Field(default={}, validate_default=True)
     space: SpaceSettings = Field(default={}, validate_default=True)
     structure: StructureSettings = Field(default={}, validate_default=True)
     solver: AnySolver = Field(default={}, validate_default=True)
@@ -393,6 +467,10 @@ class StudySettings(Section):
         ChoiceData
         """
         return read_choices(self.data, folder, table=table, like=like, observed=observed)
+
+    def make_family(self) -> Family:
+        """How utilities become probabilities."""
+        return self.model.make_family()
 
     def make_space(self, data: ChoiceData) -> SearchSpace:
         """The search space on these data."""

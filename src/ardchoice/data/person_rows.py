@@ -1,0 +1,57 @@
+"""Rows by person: whether they stand together, and ranges of rows that cut no person apart."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ardchoice._types import Ints
+
+if TYPE_CHECKING:
+    from ardchoice.data.choices import ChoiceData
+
+
+def person_starts(data: ChoiceData) -> Ints | None:
+    """The first row of every person; None without persons, or where their rows are scattered."""
+    return data.cached("person_starts", lambda: _person_starts(data))
+
+
+def _person_starts(data: ChoiceData) -> Ints | None:
+    person = data.person
+    if person is None or not len(person):
+        return None
+    starts = np.append(0, 1 + np.flatnonzero(person[1:] != person[:-1]))
+    is_once_each = len(np.unique(person[starts])) == len(starts)
+    return starts.astype(np.intp) if is_once_each else None
+
+
+def grouped_by_person(data: ChoiceData) -> ChoiceData:
+    """The same situations with those of every person together, persons in order of appearance.
+
+    Where they are together already, or without persons, these are the data themselves.
+    """
+    if data.person is None or not len(data) or person_starts(data) is not None:
+        return data
+    order = np.argsort(data.person, kind="stable")
+    return data.cached("grouped_by_person", lambda: data.take(order))
+
+
+def whole_person_ranges(data: ChoiceData, size: int) -> list[slice]:
+    """All rows in ranges of at most `size` that hold whole persons, where persons are together.
+
+    A person with more rows than that is a range of their own. Without persons, or where their
+    rows are scattered, every range has `size` rows.
+    """
+    n, starts = len(data), person_starts(data)
+    if starts is None:
+        return [slice(a, min(a + size, n)) for a in range(0, n, size)]
+    edges = np.append(starts, n)
+    ranges: list[slice] = []
+    place = 0
+    while place < len(edges) - 1:
+        furthest = int(np.searchsorted(edges, edges[place] + size, side="right")) - 1
+        following = max(furthest, place + 1)
+        ranges.append(slice(int(edges[place]), int(edges[following])))
+        place = following
+    return ranges
