@@ -2,6 +2,7 @@
 
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.compare import compare
+from ardchoice.estimation.cost_names import is_cost, is_time, sloped_attributes
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
@@ -14,6 +15,13 @@ from ardchoice.estimation.nested_tests import (
 )
 from ardchoice.estimation.predict import predict_table
 from ardchoice.estimation.result import Covariance, Result, Score
+from ardchoice.estimation.scenarios import (
+    Change,
+    Curve,
+    Scenario,
+    Scenarios,
+    parse_changes,
+)
 from ardchoice.estimation.simulate import simulate_choices
 from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity
 from ardchoice.estimation.wtp import levels_of
@@ -21,13 +29,17 @@ from ardchoice.estimation.wtp import levels_of
 __all__ = [
     "ALL",
     "KIND",
+    "Change",
     "Covariance",
     "CrossValidation",
+    "Curve",
     "FoldScore",
     "LikelihoodRatio",
     "Model",
     "Predicted",
     "Result",
+    "Scenario",
+    "Scenarios",
     "Score",
     "Wald",
     "compare",
@@ -36,12 +48,16 @@ __all__ = [
     "fit",
     "fit_mnl",
     "infinity",
+    "is_cost",
+    "is_time",
     "levels_of",
     "likelihood_ratio_test",
     "null_loglik",
+    "parse_changes",
     "predict_table",
     "prediction",
     "probabilities",
     "simulate_choices",
+    "sloped_attributes",
     "wald_test",
 ]
