@@ -137,9 +137,7 @@ def test_reference_classes_of_swissmetro_are_found(
 
 def test_published_discrete_mixture_of_swissmetro(data: ChoiceData) -> None:
     reference = REFERENCE["swissmetro_discrete_mixture_b07"]
-    family = LatentClass(
-        2, shared=["TRAIN: ASC", "CAR: ASC", "*: CO"], absent={"1": ["*: TT"]}
-    )
+    family = LatentClass(2, shared=["TRAIN: ASC", "CAR: ASC", "*: CO"], absent={"1": ["*: TT"]})
     result = ac.fit(replace(data, person=None), FOUR, family=family)
     assert result.loglik == pytest.approx(reference["exact_LL"], abs=1e-3)
     published = reference["estimates"]
@@ -149,7 +147,9 @@ def test_published_discrete_mixture_of_swissmetro(data: ChoiceData) -> None:
     assert share == pytest.approx(published["prob_class1"], abs=1e-4)
 
 
-def simulated(seed: int, classes: int, n_persons: int = 300, *, depends: bool = False) -> ChoiceData:
+def simulated(
+    seed: int, classes: int, n_persons: int = 300, *, depends: bool = False
+) -> ChoiceData:
     """Eight choices each of persons in separated classes, largest first; membership by `rich`."""
     rng = np.random.default_rng(seed)
     tastes = np.array([[-2.0, -1.0], [0.2, -3.0], [2.0, 0.5], [-0.5, 2.5]])[:classes]

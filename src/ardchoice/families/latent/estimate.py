@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 
@@ -14,7 +14,7 @@ from ardchoice.design import Block
 from ardchoice.families.estimate import climb
 from ardchoice.families.family import Family, ParameterLayout
 from ardchoice.families.latent.kernel import ClassArrays, ClassSums, evaluate
-from ardchoice.numerics import NewtonFit, Sums, map_reduce, newton_step
+from ardchoice.numerics import Sums, map_reduce, newton_step
 
 EM_ROUNDS = 25
 """Steps of EM before Newton's method takes over."""
@@ -37,11 +37,9 @@ Pass = Callable[[Floats], ClassSums]
 """θ -> sums over all data."""
 
 
-def class_pass(blocks: object, arrays: ClassArrays, theta: Floats) -> ClassSums:
+def class_pass(blocks: Iterable[Block], arrays: ClassArrays, theta: Floats) -> ClassSums:
     """One pass over all blocks."""
-    found = map_reduce(partial(_evaluate_block, theta, arrays), blocks)  # type: ignore[arg-type]
-    assert isinstance(found, ClassSums)
-    return found
+    return map_reduce(partial(_evaluate_block, theta, arrays), blocks)
 
 
 def _evaluate_block(theta: Floats, arrays: ClassArrays, block: Block) -> ClassSums:
@@ -101,9 +99,7 @@ def taste_start(
     return _placed(betas, gamma, arrays, size, beta)
 
 
-def drawn_starts(
-    evaluate_at: Pass, draw: Callable[[], Floats], count: int
-) -> list[Floats]:
+def drawn_starts(evaluate_at: Pass, draw: Callable[[], Floats], count: int) -> list[Floats]:
     """The most promising of several times as many drawn starts, after a few steps of EM."""
     tried = [run_em(draw(), evaluate_at, POOL_ROUNDS) for _ in range(POOL_FACTOR * count)]
     order = np.argsort([-sums.loglik for _, sums in tried], kind="stable")
@@ -152,9 +148,7 @@ def split_starts(
     return out
 
 
-def _placed(
-    betas: Floats, gamma: Floats, arrays: ClassArrays, size: int, shared: Floats
-) -> Floats:
+def _placed(betas: Floats, gamma: Floats, arrays: ClassArrays, size: int, shared: Floats) -> Floats:
     """θ of given classes; coefficients that classes share have one value; shape (P,)."""
     theta = np.zeros(size)
     for place, beta in zip(arrays.place, betas, strict=True):
@@ -173,8 +167,7 @@ def is_shared(arrays: ClassArrays) -> Bools:
 
 
 def run_em(theta: Floats, evaluate_at: Pass, rounds: int = EM_ROUNDS) -> tuple[Floats, ClassSums]:
-    """Steps of (generalised) EM: Newton's step on the complete-data log-likelihood, halved until
-    the log-likelihood rises."""
+    """Steps of (generalised) EM: Newton's step on the complete data, halved until ℓ rises."""
     here = evaluate_at(theta)
     for _ in range(rounds):
         step = newton_step(Sums(here.loglik, here.gradient, here.complete))
@@ -206,10 +199,9 @@ def run_starts(
     climbed = [run_em(theta, evaluate_at) for theta in thetas]
     order = np.argsort([-sums.loglik for _, sums in climbed], kind="stable")
     logliks = np.full(len(thetas), -np.inf)
-    best: NewtonFit | None = None
+    best, highest = climbed[order[0]][0], -np.inf
     for k in order:
         theta, sums = climbed[k]
-        wanted = -np.inf if best is None else best.loglik - SAME_MAXIMUM
         fit = climb(
             family,
             layout,
@@ -218,13 +210,11 @@ def run_starts(
             first=sums,
             max_iterations=SEARCH_STEPS,
             tolerance=SEARCH_TOLERANCE,
-            wanted=wanted,
+            wanted=highest - SAME_MAXIMUM,
         )
         logliks[k] = fit.loglik
-        if best is None or fit.loglik > best.loglik + SAME_MAXIMUM / 10:
-            best = fit
-    assert best is not None
-    ended = best.sums
-    assert isinstance(ended, ClassSums)
+        if fit.loglik > highest + SAME_MAXIMUM / 10:
+            best, highest = fit.beta, fit.loglik
+    ended = evaluate_at(best)
     shares = ended.share / ended.share.sum()
-    return Starts(best.beta, tuple(map(float, logliks)), ended.complete, shares)
+    return Starts(best, tuple(map(float, logliks)), ended.complete, shares)

@@ -122,9 +122,7 @@ class LatentClass(Family):
 
     def __hash__(self) -> int:
         absent = tuple((self.absent or {}).items())
-        return hash(
-            (self.classes, self.membership, self.shared, absent, self.starts, self.seed)
-        )
+        return hash((self.classes, self.membership, self.shared, absent, self.starts, self.seed))
 
     @property
     def covariates(self) -> tuple[str, ...]:
@@ -250,9 +248,7 @@ class LatentClass(Family):
             sum(s * one * (own - one[alternative]) for s, one in zip(shares, p, strict=True))
         )
 
-    def logsums(
-        self, theta: Floats, block: Block, layout: ParameterLayout
-    ) -> tuple[Logsum, ...]:
+    def logsums(self, theta: Floats, block: Block, layout: ParameterLayout) -> tuple[Logsum, ...]:
         """Expected maximum utility in every class."""
         shares = self.class_shares(theta, block, layout)
         return tuple(

@@ -157,8 +157,7 @@ class ClassSums(Sums):
     complete: Floats
     share: Floats
 
-    def __add__(self, other: Sums) -> ClassSums:
-        assert isinstance(other, ClassSums)
+    def __add__(self, other: ClassSums) -> ClassSums:  # type: ignore[override]
         added = Sums.__add__(self, other)
         return ClassSums(
             added.loglik,

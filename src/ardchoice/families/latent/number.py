@@ -1,4 +1,4 @@
-"""One class more at a time: starts from the classes before, and their number by BIC over persons."""
+"""One class more at a time, each from the classes before; their number by BIC over persons."""
 
 from __future__ import annotations
 
