@@ -213,10 +213,13 @@ def test_missing_and_rare_levels_are_provided_for():
     once = covariate(column([*["a", "b"] * 50, None]))
     assert "missing" not in once.how
     assert "missing in 0.99%: such rows are dropped" in once.why
-    rare = covariate(column([*["a", "b"] * 50, "c", "d"]))
+    rare = covariate(column([*["a", "b"] * 50, "c", "d", "e"]))
     assert rare.how["pool_below"] == 0.02
+    # Rare levels are never dropped: those that are too few even together join another.
     tiny = covariate(column([*["1", "2"] * 500, "6"]))
-    assert tiny.how["levels"] == ["1", "2"]
+    assert tiny.how["merge"] == {"1": ["1"], "2 or 6": ["2", "6"]}
+    text = covariate(column([*["a", "b", "b"] * 300, "c", "d"]))
+    assert text.how["merge"] == {"a": ["a"], "b or c, d": ["b", "c", "d"]}
 
 
 @pytest.mark.parametrize(
@@ -365,7 +368,7 @@ def test_swissmetro_untouched(tmp_path):
         "SEATS": {"SM": "SM_SEATS"},
     }
     assert told.drop_invalid
-    assert data.n_situations == 10_710
+    assert data.n_situations == 10_719
     assert 50 < space.n_columns < 500
     text = guess_settings(path)
     assert "is '0', the code of no alternative: 9 rows" in unwrapped(text)

@@ -12,6 +12,7 @@ import pandas as pd
 
 from ardchoice.settings.guess.profile import Column, named
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
+from ardchoice.settings.guess.values import are_labelled
 from ardchoice.settings.guess.words import (
     ALTERNATIVE_WORDS,
     CHOICE_WORDS,
@@ -211,7 +212,9 @@ def guess_long(
     numbers = all(text.lstrip("-").isdigit() for text in codes)
     placeless, apart = unlike_others(list(codes))
     if numbers:  # modes may have numbers, too: the name of the column tells
-        placeless = any(w in UNLABELLED_WORDS for w in words(alternative.name))
+        named_so = any(w in UNLABELLED_WORDS for w in words(alternative.name))
+        used_columns = [c for c in columns if any(a.name == c.name for a in attributes)]
+        placeless = named_so and not are_labelled(alternative, used_columns)
     doubts = []
     if numbers and not placeless:
         doubts.append(

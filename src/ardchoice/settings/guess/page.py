@@ -122,6 +122,8 @@ def _role(variable: Variable, default: Mapping[str, Any]) -> str:
     how: dict[str, Any] = {**default, **variable.how}
     if "levels" in how:
         how["levels"] = [Code(text) for text in how["levels"]]
+    if "merge" in how:
+        how["merge"] = {k: [Code(text) for text in values] for k, values in how["merge"].items()}
     is_column = set(how) == {"column"} and isinstance(how["column"], str)
     line = f"{toml_key(variable.name)} = {toml_value(how['column'] if is_column else how)}"
     why = comment(variable.why, "  # ")

@@ -41,12 +41,15 @@ class Variable:
         For the comment beside it.
     columns
         Coefficients that one term of it takes: one less than its levels, 1 for a number.
+    lost_rows
+        Rows that are dropped if it is read, since it is missing there.
     """
 
     name: str
     how: dict[str, object]
     why: str = ""
     columns: int = 1
+    lost_rows: int = 0
 
     def columns_in(self, names: Collection[str]) -> set[str]:
         """Columns of a table that it is read from."""
