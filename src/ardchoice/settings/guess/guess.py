@@ -207,11 +207,11 @@ def _nothing_found(answers: Mapping[str, str]) -> Roles:
     findings = {
         role: Finding(answers[role], "as you said")
         if answers.get(role)
-        else Finding(None, "not found", sure=False)
+        else Finding(None, "not found", confidence=0.0)
         for role in asked
     }
     return Roles(
-        layout=Finding(layout, "a mere assumption: the columns do not tell", sure=False),
+        layout=Finding(layout, "a mere assumption: the columns do not tell", confidence=0.0),
         alternatives={},
         findings=findings,
         attributes=(),

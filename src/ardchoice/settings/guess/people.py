@@ -80,7 +80,7 @@ def find_weight(columns: Sequence[Column], answers: Mapping[str, str]) -> Findin
             if column.missing:
                 continue
             why = f"it is called so, from {column.low:g} to {column.high:g}"
-            return Finding(column.name, why, sure=False)
+            return Finding(column.name, why, confidence=0.9)
     return Finding(None, "no column is called a weight")
 
 
@@ -122,7 +122,8 @@ def why_not(column: Column, choice: Column | None, situation: Column | None) -> 
             return f"tells {choice.name}: it would explain the choice by itself"
     situations = column.rows if situation is None else situation.distinct
     codes_or_text = column.whole or not column.numeric
-    if codes_or_text and column.distinct > 0.5 * situations and column.distinct > CODE_LEVELS:
+    many = column.distinct > 0.5 * situations and column.distinct > CODE_LEVELS
+    if codes_or_text and many and not (column.numeric and people_rank(column.name) is not None):
         return "a different value in nearly every row: it numbers something"
     if says(column.name, DESIGN_WORDS) == 2 or (
         says(column.name, PERSON_WORDS) and column.distinct > 12

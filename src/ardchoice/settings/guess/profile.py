@@ -100,7 +100,7 @@ def profile_column(series: Series, position: int = 0) -> Column:
     values = np.empty(0)
     if numeric:
         values, refused = as_numbers(series)
-        values = np.where(refused, np.nan, values)
+        values = np.where(refused | ~np.isfinite(values), np.nan, values)
         usable = values[np.isfinite(values)]
         if len(usable):
             low, high = float(usable.min()), float(usable.max())

@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+MIN_CONFIDENCE = 0.8
+"""Confidence from which a guess is used without being confirmed."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -18,14 +21,20 @@ class Finding:
         Reasons, for the comment beside it.
     instead
         Other values that it could be, the likeliest first.
-    sure
-        Whether a modeller need hardly look.
+    confidence
+        From 0 to 1, by what speaks for it: its name, its values, both or neither. A guess below
+        `MIN_CONFIDENCE` is left open, for the user to confirm.
     """
 
     value: str | None
     why: str = ""
     instead: tuple[str, ...] = ()
-    sure: bool = True
+    confidence: float = 1.0
+
+    @property
+    def sure(self) -> bool:
+        """Whether it needs no confirmation."""
+        return self.confidence >= MIN_CONFIDENCE
 
 
 @dataclass(frozen=True)

@@ -20,6 +20,7 @@ LABELLED_SHARE = 0.15
 """Share of an attribute's variance between alternatives from which these are labelled."""
 
 
+@np.errstate(all="ignore")  # values may be of any size
 def without_totals(roles: Roles, columns: Sequence[Column]) -> Roles:
     """The same without attributes that are the sum of two others, or another one in other units.
 
@@ -79,6 +80,7 @@ def _same(a: Floats, b: Floats) -> bool:
     return bool(np.abs(a[known] - b[known]).max() <= SAME_SHARE * np.std(a[known]))
 
 
+@np.errstate(all="ignore")
 def are_labelled(alternative: Column, columns: Sequence[Column]) -> bool:
     """Whether attributes differ between alternatives as those of modes do, not as in a design.
 

@@ -42,6 +42,10 @@ MAX_UNAVAILABLE_SHARE = 0.02
 """Share of choices of something unavailable that may be slips."""
 MIN_NUMBERED_SHARE = 0.5
 """Share of numbered columns whose number must occur as a code of the choice."""
+CHOICE_CONFIDENCE = {"name": 0.95, "number": 0.6, "order": 0.4}
+"""How sure a choice column is that is not called so, by how its values match the alternatives."""
+UNEXPLAINED_CONFIDENCE = 0.6
+"""How sure codes are at most where some have no columns."""
 NEAR_SCORE_DIFFERENCE = 3.0
 """A choice column whose score is lower by less than this is worth a mention."""
 
@@ -333,7 +337,7 @@ def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[s
     without: list[str] = []
     notes: list[str] = []
     for text, share in match.extra.items():
-        if share < MIN_CODE_SHARE or text.startswith("-"):
+        if not _is_alternative(text, share):
             continue
         taken = {plain(a) for a in codes}
         name = text if not text.isdigit() and plain(text) not in taken else f"none_{text}"
@@ -358,18 +362,28 @@ def _why_wide(match: Match) -> str:
 
 def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str, str]) -> Finding:
     if match.choice is None:
-        return Finding(None, "no column has a code for each alternative", (), sure=False)
+        return Finding(None, "no column has a code for each alternative", confidence=0.0)
     if answers.get("choice"):
         return Finding(match.choice.name, "as you said")
     named_so = says(match.choice.name, CHOICE_WORDS) > 0
     why = "it is called so and " if named_so else "its name does not say so, but "
     shown = _few(match.choice.labels, 6)
-    return Finding(match.choice.name, f"{why}its values are {shown}", others, sure=named_so)
+    confidence = 1.0 if named_so else CHOICE_CONFIDENCE[match.how]
+    return Finding(match.choice.name, f"{why}its values are {shown}", others, confidence)
 
 
 def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
     if match.choice is None:
-        return Finding(None, "codes are not known, as the choice is not", sure=False)
+        return Finding(None, "codes are not known, as the choice is not", confidence=0.0)
+    found = _codes_finding(match, by_availability)
+    unexplained = [code for code, share in match.extra.items() if _is_alternative(code, share)]
+    if unexplained and not match.family.is_unlabelled and not says(unexplained[0], OPT_OUT_WORDS):
+        why = f"{found.why}; no columns belong to the code {_few(unexplained)}"
+        return replace(found, why=why, confidence=min(found.confidence, UNEXPLAINED_CONFIDENCE))
+    return found
+
+
+def _codes_finding(match: Match, by_availability: bool) -> Finding:
     if match.how == "name":
         return Finding("name", "the choice holds their names")
     if match.how == "number":
@@ -379,9 +393,14 @@ def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
             "names come from the columns; with this order nobody chose an alternative that was "
             "not available"
         )
-        return Finding("order", why, sure=False)
+        return Finding("order", why, confidence=0.7)
     why = "names come from the columns; codes are matched in the order of the columns"
-    return Finding("order", why, sure=False)
+    return Finding("order", why, confidence=0.5)
+
+
+def _is_alternative(code: str, share: float) -> bool:
+    """Whether a code without columns is an alternative rather than a slip or a missing answer."""
+    return share >= MIN_CODE_SHARE and not code.startswith("-")
 
 
 def _availability_finding(match: Match, available: str | dict[str, str] | None) -> Finding:
@@ -412,6 +431,7 @@ def _attributes(
         taken.add(name)
         # Where an alternative has no such column the pattern does too, but with a warning.
         complete = set(where) == set(alternatives) or len(where) > MAX_LISTED_COLUMNS
+        complete &= template not in joined
         how: dict[str, object] = {"column": pattern_of(template) if complete else dict(where)}
         why = f"columns {_few(list(where.values()))}"
         if template in joined:
