@@ -17,6 +17,7 @@ from ardchoice.families.family import (
     coefficient_parameters,
     family_pass,
 )
+from ardchoice.families.latent import LatentClass
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
@@ -42,6 +43,7 @@ __all__ = [
     "Family",
     "FamilyMeasure",
     "Individuals",
+    "LatentClass",
     "Logsum",
     "Maximum",
     "Mnl",
