@@ -10,7 +10,7 @@ from ardchoice.design.encoding import (
     available_values,
     learn_encoding,
 )
-from ardchoice.design.execution import Execution, running
+from ardchoice.design.execution import Execution, current_execution, running
 from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
 __all__ = [
@@ -32,6 +32,7 @@ __all__ = [
     "TermColumns",
     "available_values",
     "deviations",
+    "current_execution",
     "learn_encoding",
     "running",
 ]
