@@ -42,6 +42,7 @@ if TYPE_CHECKING:
     from ardchoice.evaluation import stability as stability
     from ardchoice.exports import export as export
     from ardchoice.families import Mnl as Mnl
+    from ardchoice.families import Nested as Nested
     from ardchoice.record import Path as Path
     from ardchoice.selection import Bic as Bic
     from ardchoice.selection import Ebic as Ebic
@@ -90,7 +91,7 @@ _PUBLIC_NAMES = {
     ],
     "evaluation": ["held_out", "selection_path", "stability"],
     "exports": ["export"],
-    "families": ["Mnl"],
+    "families": ["Mnl", "Nested"],
     "record": ["Path"],
     "selection": [
         "Bic",

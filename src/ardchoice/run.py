@@ -117,6 +117,7 @@ def _estimated_and_evaluated(
     study = specify(
         data,
         space,
+        family=settings.make_family(),
         structure=settings.make_structure(),
         rule=settings.make_rule(),
         solver=settings.make_solver(),

@@ -13,6 +13,8 @@ import ardchoice as ac
 from ardchoice.ard import FamilyLikelihood
 from ardchoice.design import Design
 from ardchoice.families import family_pass
+from ardchoice.run import run_study
+from ardchoice.settings import StudySettings, parse_settings, read_settings, settings_of, to_toml
 
 SPEC = "TRAIN: ASC + TT\nCAR: ASC + TT\n*: CO"
 TRUE_LAPSE = 0.2
@@ -175,3 +177,55 @@ def test_solvers_for_the_multinomial_logit_refuse(
 ) -> None:
     with pytest.raises(ac.ArdchoiceError, match=match):
         ac.fit_ard(data, space, family=Lapse(), solver=solver)
+
+
+STUDY_FILE = """
+[data]
+table = "choices.csv"
+choice = "CHOICE"
+alternatives = ["TRAIN", "CAR", "BUS"]
+person = "ID"
+covariates = ["AGE"]
+attributes = { TT = "{alt}_TT", CO = "{alt}_CO", NOISE = "{alt}_NOISE" }
+[model]
+family = "lapse"
+most = 0.4
+[space]
+transforms = ["linear", "log1p"]
+by = ["AGE"]
+base = "BUS"
+[output]
+folds = 2
+exports = []
+"""
+
+
+def test_a_study_file_names_the_family_and_its_options(tmp_path: Path, study: ac.Study) -> None:
+    simulated().to_csv(tmp_path / "choices.csv", index=False)
+    (tmp_path / "study.toml").write_text(STUDY_FILE)
+    settings = read_settings(tmp_path / "study.toml")
+    assert settings.make_family() == Lapse(most=0.4)
+    assert parse_settings(to_toml(settings)) == settings
+    assert StudySettings.model_validate_json(settings.model_dump_json()) == settings
+    done = run_study(settings, tmp_path / "results", base=tmp_path)
+    assert done.result.family == Lapse(most=0.4)
+    assert done.specification.terms == study.specification.terms
+    np.testing.assert_allclose(done.result.coefficients, study.result.coefficients, rtol=1e-8)
+    assert settings_of(done, tmp_path).model == settings.model
+    assert ac.load(tmp_path / "results" / "study").result.family == Lapse(most=0.4)
+
+
+@pytest.mark.parametrize(
+    ("model", "message"),
+    [
+        ('family = "lapsed"', "there is no family 'lapsed'. Did you mean 'lapse'?"),
+        ("family = 3", "there is no family 3"),
+        ('family = "lapse"\nmosd = 0.4', "model.mosd: there is no key 'mosd' here. Did you mean"),
+        ('family = "lapse"\nmost = "a"', "model.most: a number is wanted here, not the text 'a'"),
+        ("most = 0.4", "most is an option of family = 'lapse', and this is another"),
+    ],
+)
+def test_a_mistake_in_the_model_section_is_named(model: str, message: str) -> None:
+    with pytest.raises(ac.SettingsError) as caught:
+        parse_settings(STUDY_FILE.replace('family = "lapse"\nmost = 0.4', model))
+    assert message in str(caught.value)

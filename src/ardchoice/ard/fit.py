@@ -26,7 +26,7 @@ from ardchoice.ard.settle import NEAR_SD
 from ardchoice.ard.standardization import moments_of, standardization_of
 from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
 from ardchoice.ard.trace import Progress, ProgressTrace, Step
-from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, Execution, Rows, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
@@ -217,7 +217,7 @@ def _design(
     """Candidates met with data, as they were with earlier ones."""
     if memory is None:
         _refuse_too_large(data, space)
-        return Design(data, space.terms)
+        return Design(grouped_by_person(data), space.terms)
     if memory.terms != space.terms:
         raise ArdchoiceError(
             "The earlier fit has other candidates: continue with its own space, fit.space."
@@ -227,7 +227,7 @@ def _design(
             f"The earlier fit has columns standardised over {memory.spread.over} rows, this prior "
             f"over {prior.standardised}: continue with Prior(standardised={memory.spread.over!r})."
         )
-    return Design(data, memory.encoding)
+    return Design(grouped_by_person(data), memory.encoding)
 
 
 def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:

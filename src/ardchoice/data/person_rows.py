@@ -33,7 +33,8 @@ def grouped_by_person(data: ChoiceData) -> ChoiceData:
     """
     if data.person is None or not len(data) or person_starts(data) is not None:
         return data
-    return data.take(np.argsort(data.person, kind="stable"))
+    order = np.argsort(data.person, kind="stable")
+    return data.cached("grouped_by_person", lambda: data.take(order))
 
 
 def whole_person_ranges(data: ChoiceData, size: int) -> list[slice]:

@@ -137,7 +137,7 @@ def _fit(
         data = data.take(data.weight > 0)
     if not len(data.chosen()):
         raise ArdchoiceError("There are no choice situations to estimate from.")
-    used = grouped_by_person(data) if family.panel else data
+    used = grouped_by_person(data)
     design = Design(used, specification.terms)
     resolved = family.resolve(design)
     family = resolved.family

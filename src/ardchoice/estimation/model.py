@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.families import Family, Mnl, ParameterLayout
 from ardchoice.numerics import map_reduce
@@ -100,7 +100,7 @@ class Predicted:
 
 def prediction(model: Model, data: ChoiceData) -> Predicted:
     """One pass over any choices; without observed ones, log-likelihood and hits mean nothing."""
-    inside = model.on(data)
+    inside = model.on(grouped_by_person(data) if model.family.panel else data)
     measure = _PredictionMeasure(inside.family, inside.layout, inside.theta)
     return map_reduce(measure, inside.design.passing())
 

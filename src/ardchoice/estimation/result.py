@@ -198,7 +198,8 @@ class Result:
             Of the interval.
         """
         variance = np.diag(self._covariance(cov))
-        frame = estimates_frame(self.coefficients, np.sqrt(variance), level)
+        null = np.array([p.null_value for p in self.layout.parameters])
+        frame = estimates_frame(self.coefficients, np.sqrt(variance), level, null)
         frame.index = pd.Index(self.names, name="coefficient")
         frame["kind"] = [p.kind for p in self.layout.parameters]
         return frame
@@ -394,14 +395,16 @@ class Result:
         return DisplayFrame(frame.drop(columns=["z", "p"]))
 
 
-def estimates_frame(values: Floats, std_err: Floats, level: float) -> pd.DataFrame:
-    """Estimate, std_err, z, p, low, high."""
+def estimates_frame(
+    values: Floats, std_err: Floats, level: float, null: Floats | float = 0.0
+) -> pd.DataFrame:
+    """Estimate, std_err, z and p of a test against `null`, low, high."""
     if not 0 < level < 1:
         raise ArdchoiceError(
             f"The level of an interval lies between 0 and 1, such as 0.95, not {level}."
         )
     with np.errstate(divide="ignore", invalid="ignore"):
-        z = values / std_err
+        z = (values - null) / std_err
     half = stats.norm.ppf(0.5 + level / 2) * std_err
     return pd.DataFrame(
         {

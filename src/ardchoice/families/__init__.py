@@ -31,6 +31,7 @@ from ardchoice.families.mnl.kernel import (
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
+from ardchoice.families.nested import Nested
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 
 __all__ = [
@@ -42,6 +43,7 @@ __all__ = [
     "Logsum",
     "Maximum",
     "Mnl",
+    "Nested",
     "Parameter",
     "ParameterLayout",
     "Prediction",

@@ -89,7 +89,7 @@ def maximise_from_mnl(family: Family, task: EstimationTask) -> Maximum:
     from ardchoice.families.mnl import Mnl
 
     mnl, d = Mnl(), task.layout.n_columns
-    plain = ParameterLayout(task.layout.parameters[:d], d)
+    plain = ParameterLayout(task.layout.parameters[:d], d, task.layout.alternatives)
 
     def evaluate(theta: Floats, last: bool) -> Sums:
         return family_pass(mnl, plain, theta, task.blocks)

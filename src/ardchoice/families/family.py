@@ -58,6 +58,8 @@ class Parameter:
         Smallest and largest value.
     is_shrunk
         Whether relevance shrinks it: it has a Gaussian prior with the λ of its term.
+    null_value
+        What z and p test it against: 0 for a coefficient, 1 for the scale of a nest.
     """
 
     name: str
@@ -67,6 +69,7 @@ class Parameter:
     start: float = 0.0
     bounds: tuple[float, float] = (-np.inf, np.inf)
     is_shrunk: bool = False
+    null_value: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -78,10 +81,13 @@ class ParameterLayout:
     parameters
     n_columns
         D.
+    alternatives
+        Names of the J alternatives, for families that group them.
     """
 
     parameters: tuple[Parameter, ...]
     n_columns: int
+    alternatives: tuple[str, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -125,7 +131,7 @@ class ParameterLayout:
             for p in self.parameters
         ]
         first = [moved[k] for k in order]
-        return ParameterLayout((*first, *moved[self.n_columns :]), self.n_columns)
+        return replace(self, parameters=(*first, *moved[self.n_columns :]))
 
     def subset(self, columns: Ints) -> ParameterLayout:
         """The same with some columns only, in their order; extras of other columns leave."""
@@ -136,7 +142,7 @@ class ParameterLayout:
             for p in self.extras
             if p.column is None or p.column in place
         ]
-        return ParameterLayout((*kept, *extras), len(kept))
+        return replace(self, parameters=(*kept, *extras), n_columns=len(kept))
 
     def extra_values(self, known: Mapping[str, float]) -> Floats:
         """What the family adds, by name where it is known and else where it starts; (P - D,)."""
@@ -146,7 +152,8 @@ class ParameterLayout:
         """The same with one coefficient more, behind those of the columns."""
         d = self.n_columns
         shift = Parameter("shift", column=d)
-        return ParameterLayout((*self.parameters[:d], shift, *self.extras), d + 1)
+        parameters = (*self.parameters[:d], shift, *self.extras)
+        return replace(self, parameters=parameters, n_columns=d + 1)
 
     def permutation(self, position: Ints) -> Ints:
         """Where every parameter stands in θ of block order; shape (P,)."""
@@ -392,8 +399,8 @@ class Family(ABC):
 
     def layout(self, encoding: Encoding) -> ParameterLayout:
         """All parameters, in the order of the terms."""
-        extras = self.extra_parameters(encoding)
-        return ParameterLayout((*coefficient_parameters(encoding), *extras), encoding.n_columns)
+        parameters = (*coefficient_parameters(encoding), *self.extra_parameters(encoding))
+        return ParameterLayout(parameters, encoding.n_columns, encoding.alternatives)
 
     def predict(self, theta: Floats, block: Block, layout: ParameterLayout) -> Prediction:
         """Probabilities, and the log of those of the observed choices."""

@@ -19,7 +19,7 @@ from ardchoice.ard import (
     expand,
 )
 from ardchoice.checkpoints import Journal
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import (
     BLOCK_BYTES,
     Block,
@@ -103,7 +103,7 @@ class RefitCache:
         family: Family = Mnl(),  # noqa: B008 - frozen
         extras: Mapping[str, float] | None = None,
     ) -> None:
-        data = with_unit_weights(data)
+        data = with_unit_weights(grouped_by_person(data))
         self.data, self.encoding, self.scale = data, encoding, scale
         design = Design(data, encoding)
         self.family = family

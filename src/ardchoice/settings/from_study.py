@@ -41,6 +41,7 @@ def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudyS
     return StudySettings.model_validate(
         {
             "data": _data(record.data.source, folder),
+            "model": {"family": record.fit.family.tag, **_fields(record.fit.family)},
             "space": _space(record.space),
             "structure": {"rules": False} if structure is None else _fields(structure),
             "solver": {"method": _name_in(SOLVER_CLASSES, solver), **_fields(solver)},

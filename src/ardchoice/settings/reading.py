@@ -14,9 +14,10 @@ from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
 from ardchoice.errors import ArdchoiceError, Mistake, SettingsError, did_you_mean
+from ardchoice.families import FAMILIES
 from ardchoice.settings.lines import Key, key_lines, line_of
 from ardchoice.settings.names import name_mistakes
-from ardchoice.settings.schema import StudySettings, columns_by_alternative
+from ardchoice.settings.schema import StudySettings, columns_by_alternative, family_section
 from ardchoice.settings.values import shown
 
 MAX_FILE_BYTES = 2_000_000
@@ -286,7 +287,13 @@ def _unknown_key(loc: Key, key: Key) -> str:
     """A key that is not known here: the nearest one, or the section where it belongs."""
     name, model = str(key[-1]), _model_at(loc[:-1])
     kind = "section" if len(key) == 1 else "key"
-    near = did_you_mean(name, list(model.model_fields) if model is not None else [])
+    known = list(model.model_fields) if model is not None else []
+    if key[:-1] == ("model",):
+        options = {k: tag for tag, c in FAMILIES.items() for k in family_section(c).model_fields}
+        if name in options:
+            return f"{name} is an option of family = {options[name]!r}, and this is another."
+        known = list(options)
+    near = did_you_mean(name, known)
     others = [
         section
         for section, field in StudySettings.model_fields.items()

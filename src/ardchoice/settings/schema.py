@@ -1,22 +1,32 @@
 """`StudySettings`: one schema for study.toml, for Python objects and for saved studies.
 
-What is declared elsewhere is not declared again: the keys of [space], [structure], [solver] and
-[selection] and those of a role are the fields of the dataclasses that use them.
+What is declared elsewhere is not declared again: the keys of [model], [space], [structure],
+[solver] and [selection] and those of a role are the fields of the dataclasses that use them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
-from functools import reduce
+from functools import cache, reduce
 from operator import or_
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar, get_type_hints
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, create_model, model_validator
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    SerializeAsAny,
+    create_model,
+    model_validator,
+)
 
 from ardchoice.ard import Dsvi, DsviPaper, Newton, Solver
 from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, Role
+from ardchoice.errors import did_you_mean
+from ardchoice.families import FAMILIES, Family
 from ardchoice.formats import FORMATS
 from ardchoice.selection import (
     Bic,
@@ -39,6 +49,7 @@ from ardchoice.settings.values import (
     Labels,
     SpecificationText,
     as_tuple,
+    as_validation_error,
     file_value,
     require_unique,
     shown,
@@ -315,6 +326,48 @@ else:
     Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]
 
 
+class ModelSettings(Section):
+    """The family, by its tag; a section of a family has the family's options too.
+
+    Families are registered as they are imported, also by users, so that sections are made when a
+    file names one.
+    """
+
+    family: str = "mnl"
+
+    def make_family(self) -> Family:
+        """The family with its options."""
+        return self.make(FAMILIES[self.family])
+
+    @model_validator(mode="after")
+    def _check_options(self) -> ModelSettings:
+        as_validation_error(self.make_family)
+        return self
+
+
+@cache
+def family_section(cls: type[Family]) -> type[ModelSettings]:
+    """The section of a family: its tag, and the fields of its class."""
+    if TYPE_CHECKING:
+        return ModelSettings
+    own = {"family": (Literal[cls.tag], cls.tag)}
+    return section(f"{cls.__name__}Settings", cls, base=ModelSettings, **own)
+
+
+def _read_family(value: Any) -> Any:
+    if isinstance(value, ModelSettings):
+        return value
+    if not isinstance(value, Mapping):
+        raise validation_error(f"a table is wanted here, not {shown(value)}.")
+    tag = value.get("family", "mnl")
+    if not isinstance(tag, str) or tag not in FAMILIES:
+        raise validation_error(f"there is no family {tag!r}. {did_you_mean(str(tag), FAMILIES)}")
+    return family_section(FAMILIES[tag]).model_validate(dict(value))
+
+
+AnyFamily = Annotated[SerializeAsAny[ModelSettings], BeforeValidator(_read_family)]
+
+
 # -- What is written -------------------------------------------------------------------------------
 
 
@@ -361,6 +414,7 @@ class StudySettings(Section):
     """
 
     data: DataSettings = Field(default_factory=DataSettings)
+    model: AnyFamily = Field(default={}, validate_default=True)
     space: SpaceSettings = Field(default={}, validate_default=True)
     structure: StructureSettings = Field(default={}, validate_default=True)
     solver: AnySolver = Field(default={}, validate_default=True)
@@ -393,6 +447,10 @@ class StudySettings(Section):
         ChoiceData
         """
         return read_choices(self.data, folder, table=table, like=like, observed=observed)
+
+    def make_family(self) -> Family:
+        """How utilities become probabilities."""
+        return self.model.make_family()
 
     def make_space(self, data: ChoiceData) -> SearchSpace:
         """The search space on these data."""

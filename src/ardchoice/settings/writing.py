@@ -21,13 +21,13 @@ def to_toml(settings: StudySettings) -> str:
     Only what differs from the defaults is written, and the kind of solver and rule.
     """
     parts = [_data(settings.data)]
-    for name in ("space", "structure", "solver", "selection", "output"):
+    for name in ("model", "space", "structure", "solver", "selection", "output"):
         section = getattr(settings, name)
         said = section.model_dump(exclude_defaults=True)
         said = {
             field: said[field] if field in said else getattr(section, field)
             for field in type(section).model_fields
-            if field in said or field in ("method", "rule", "folder")
+            if field in said or field in ("family", "method", "rule", "folder")
         }
         # Those that may hold more than a line go below as tables of their own.
         below = {k: v for k, v in said.items() if isinstance(v, Mapping)}
