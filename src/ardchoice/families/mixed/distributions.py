@@ -73,7 +73,7 @@ def basis_slope(distribution: Distribution, z: Floats) -> Floats:
     if distribution == "uniform":
         return np.asarray(2 * UNIFORM_HALF_WIDTH * _density(z))
     if distribution == "triangular":
-        tail = _ndtr(-np.abs(z))
+        tail = np.maximum(_ndtr(-np.abs(z)), 1e-300)
         return np.asarray(TRIANGULAR_HALF_WIDTH * _density(z) / np.sqrt(2 * tail))
     return np.ones_like(z)
 

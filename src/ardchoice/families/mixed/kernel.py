@@ -84,6 +84,8 @@ class Simulated:
         -Σ weight ∇² log L; shape (P, P). Empty if not asked for.
     mean, variance
         Of the random coefficients given a unit's choices; shape (q, U).
+    node_mean, node_square
+        Weighted sums over units of E[z] and E[z z'] given their choices; shape (q,) and (q, q).
     """
 
     loglik: Floats
@@ -92,6 +94,8 @@ class Simulated:
     curvature: Floats
     mean: Floats
     variance: Floats
+    node_mean: Floats
+    node_square: Floats
 
 
 def simulate(
@@ -126,17 +130,27 @@ def simulate(
         np.zeros((p, p)) if order == 2 else np.empty((0, 0)),
         np.empty((q, u)),
         np.empty((q, u)),
+        np.zeros(q),
+        np.zeros((q, q)),
     )
     frame = phi if anchor is None else anchor
     for group in persons.groups:
         weight = persons.weight[group.unit]
         points = _points(group, persons.code[group.unit], rule, q)
-        here = _Pass(group, weight, structure, phi, adapt(group, structure, frame), points)
-        if anchor is None or np.array_equal(anchor, phi):
+        key = (rule, structure.signature, frame.tobytes())
+        known = _kept_adaptations.get(group)
+        is_known = known is not None and known[0] == key
+        adapted = known[1] if is_known and known else adapt(group, structure, frame)
+        here = _Pass(group, weight, structure, phi, adapted, points)
+        if is_known and known:
+            low = known[2]
+            here.take(~low).run(rule, order, out)
+        elif np.array_equal(frame, phi):
             low = here.run(rule, order, out, FEWEST_EFFECTIVE)
         else:
-            low = replace(here, phi=anchor).run(rule, 0, None, FEWEST_EFFECTIVE)
+            low = replace(here, phi=frame).run(rule, 0, None, FEWEST_EFFECTIVE)
             here.take(~low).run(rule, order, out)
+        _kept_adaptations[group] = (key, adapted, low)
         if low.any():
             more = Rule(MORE_NODES * rule.count, rule.seed, rule.single_precision)
             again = normal_points(persons.code[group.unit[low]], more.count, q, more.seed)
@@ -144,6 +158,10 @@ def simulate(
     return out
 
 
+_kept_adaptations: WeakKeyDictionary[PersonGroup, tuple[object, Adaptation, Bools]] = (
+    WeakKeyDictionary()
+)
+"""Where the nodes of a group lay last, and which persons needed more of them."""
 _kept_points: WeakKeyDictionary[PersonGroup, dict[tuple[int, int], Floats]] = WeakKeyDictionary()
 
 
@@ -284,12 +302,15 @@ class _Pass:
         mean = (beta * w).sum(axis=2)
         variance = np.maximum((beta**2 * w).sum(axis=2) - mean**2, 0.0)
         gradient = curvature = np.empty((0, 0))
+        weight = np.where(effective < least, 0.0, self.weight[rows])
+        posterior = nodes.z * (w * weight[:, None])[:, None]
+        square = (posterior @ nodes.z.swapaxes(1, 2)).sum(axis=0)
         if order:
-            weight = np.where(effective < least, 0.0, self.weight[rows])
             gradient, curvature = _derivatives(
                 self.structure, x, p, w.astype(dtype, copy=False), features, weight, order
             )
-        return _Found(loglik, effective, mean, variance, gradient, curvature)
+        node_mean = posterior.sum(axis=(0, 2))
+        return _Found(loglik, effective, mean, variance, gradient, curvature, node_mean, square)
 
     def _fixed(self, x: Array, rows: slice) -> Array:
         """Utility without random coefficients; shape (A, n, T)."""
@@ -312,11 +333,15 @@ class _Found:
     variance: Floats
     gradient: Floats
     curvature: Floats
+    node_mean: Floats
+    node_square: Floats
 
 
 def _store(found: _Found, unit: Ints, into: Simulated) -> None:
     into.loglik[unit], into.effective[unit] = found.loglik, found.effective
     into.mean[:, unit], into.variance[:, unit] = found.mean, found.variance
+    into.node_mean[...] += found.node_mean
+    into.node_square[...] += found.node_square
     if len(into.scores):
         into.scores[:, unit] = found.gradient
     if len(into.curvature):

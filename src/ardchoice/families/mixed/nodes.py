@@ -18,9 +18,15 @@ from ardchoice.families.mixed.distributions import basis, draw, slope_by_draw
 from ardchoice.families.mixed.persons import PersonGroup
 from ardchoice.families.mixed.structure import Structure
 
-KAPPA_ONE, KAPPA_MORE = 1.5, 1.35
-"""How much wider than the posterior the nodes lie, with one random coefficient and with more: the
-tails of the posterior are heavier than normal."""
+KAPPA_MORE = 1.35
+"""How much wider than the posterior the nodes lie, with several random coefficients: the tails of
+the posterior are heavier than normal."""
+TAIL_MULTIPLES = (5.0, 6.5, 9.0, 13.0, 20.0, 40.0)
+"""Standard deviations from the mode at which the posterior of a single draw is looked at."""
+NEGLIGIBLE_LOG_DENSITY = 16.0
+"""Below that of the mode: what lies beyond adds less than a millionth."""
+FURTHEST_DRAW = 7.5
+"""Of a standard normal: its density there is less than 1e-12 of that at zero."""
 LARGEST_UTILITY = 600.0
 """Beyond which a difference of utilities is cut: its exponential would overflow."""
 MODE_STEPS = 40
@@ -87,9 +93,16 @@ def _mixed_bits(state: npt.NDArray[np.uint64]) -> npt.NDArray[np.uint64]:
 
 
 def normal_points(codes: Ints, count: int, q: int, seed: int) -> Floats:
-    """Quasi-random standard normal points of some persons; shape (n, q, count)."""
+    """Quasi-random standard normal points of some persons; shape (n, q, count).
+
+    For one random coefficient they are equally spaced over (-1, 1), moved by the person's shift: a
+    trapezoidal rule, which is all but exact for smooth functions that vanish at both ends.
+    """
     from scipy import special
 
+    if q == 1:
+        grid = (np.arange(count) + shifts(codes, 1, seed)) / count
+        return np.asarray(2 * grid[:, None] - 1)
     moved = sobol_points(count, q, seed)[None] + shifts(codes, q, seed)[..., None]
     moved -= np.floor(moved)
     # A point at 0 or 1 would be infinitely far.
@@ -115,6 +128,9 @@ class NodeSet:
 def place_nodes(adapted: Adaptation, points: Floats) -> NodeSet:
     """z = z* + C ε with their weights."""
     z = adapted.mode[..., None] + adapted.root @ points
+    if points.shape[1] == 1:
+        density = -0.5 * z[:, 0] ** 2 - 0.5 * np.log(2 * np.pi)
+        return NodeSet(z, density + np.log(2.0) + adapted.log_det[:, None])
     log_weight = 0.5 * ((points**2).sum(axis=1) - (z**2).sum(axis=1))
     return NodeSet(z, log_weight + adapted.log_det[:, None])
 
@@ -154,11 +170,39 @@ def adapt(group: PersonGroup, structure: Structure, phi: Floats) -> Adaptation:
         step[up] = move
         left = np.einsum("nk,nk->n", new_gradient[better], move) > MODE_TOLERANCE
         active = np.sort(np.concatenate([worse, up[left]]))
+    if q == 1:
+        return _interval(work, z, hessian)
     factor = np.linalg.cholesky(hessian)
-    kappa = KAPPA_ONE if q == 1 else KAPPA_MORE
+    kappa = KAPPA_MORE
     root = kappa * np.linalg.inv(factor).swapaxes(1, 2)
     log_det = q * np.log(kappa) - np.log(np.einsum("nkk->nk", factor)).sum(axis=1)
     return Adaptation(z, root, log_det)
+
+
+def _interval(work: _Modes, mode: Floats, hessian: Floats) -> Adaptation:
+    """The interval outside of which the posterior of the one draw is negligible.
+
+    Its middle takes the place of the mode, half its length that of C.
+    """
+    n = len(mode)
+    sd = 1 / np.sqrt(hessian[:, 0, 0])
+    everyone = np.arange(n)
+    peak = work.at(mode, everyone)[0]
+    ends = []
+    for side in (-1.0, 1.0):
+        end = mode[:, 0] + side * TAIL_MULTIPLES[-1] * sd
+        found = np.zeros(n, dtype=bool)
+        for multiple in TAIL_MULTIPLES:
+            if found.all():
+                break
+            at = np.clip(mode[:, 0] + side * multiple * sd, -FURTHEST_DRAW, FURTHEST_DRAW)
+            is_gone = work.at(at[:, None], everyone)[0] < peak - NEGLIGIBLE_LOG_DENSITY
+            is_gone |= np.abs(at) == FURTHEST_DRAW
+            end = np.where(is_gone & ~found, at, end)
+            found |= is_gone
+        ends.append(np.clip(end, -FURTHEST_DRAW, FURTHEST_DRAW))
+    half = 0.5 * (ends[1] - ends[0])
+    return Adaptation(0.5 * (ends[0] + ends[1])[:, None], half[:, None, None], np.log(half))
 
 
 class _Modes:
@@ -212,4 +256,3 @@ class _Modes:
                 spread.distribution, spread.sign, location, loadings, drawn
             ).T
         return beta, slope
-

@@ -94,6 +94,12 @@ class Structure:
             [next(extra) if s.column is None else s.column for s in self.spreads], dtype=np.intp
         )
 
+    @cached_property
+    def signature(self) -> tuple[object, ...]:
+        """What tells structures apart."""
+        kinds = tuple((s.distribution, s.sign, s.column, s.alternatives) for s in self.spreads)
+        return (kinds, tuple(self.coefficient.tolist()), tuple(self.node.tolist()))
+
     def loadings_of(self, k: int) -> Ints:
         """Positions of the loadings of a random coefficient."""
         return np.flatnonzero(self.coefficient == k)
