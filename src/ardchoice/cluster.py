@@ -27,7 +27,7 @@ def connect(address: str, *, timeout: float | None = None) -> Any:
         Of a scheduler, such as ``"tcp://10.0.0.1:8786"``; or ``"local"`` for workers on this
         machine, one per core, as by `local_cluster`.
     timeout
-        Seconds for the scheduler to answer; 20 unless told.
+        Seconds for the scheduler to answer. Default: 20.
 
     Returns
     -------
@@ -57,7 +57,7 @@ def local_cluster(workers: int | None = None) -> Any:
     Parameters
     ----------
     workers
-        How many; one per core unless told.
+        How many. Default: one per core.
 
     Returns
     -------
@@ -67,7 +67,7 @@ def local_cluster(workers: int | None = None) -> Any:
     if workers is not None and workers < 1:
         raise ArdchoiceError(f"At least one worker is needed, not {workers}.")
     dask = _distributed()
-    # A worker that ends is survived or told of: what Dask logs meanwhile is no news to a user.
+    # A worker that ends is survived or reported: what Dask logs meanwhile is no news to a user.
     return _started(
         partial(
             dask.Client,

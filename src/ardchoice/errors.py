@@ -98,7 +98,8 @@ class Problem:
     Attributes
     ----------
     severity
-        ``"error"`` where a model would be wrong, ``"warning"`` where work can continue.
+        ``"error"`` where a model would be wrong, ``"warning"`` where work can continue, ``"note"``
+        where something was done that a modeller may want to know.
     code
         A short fixed name of the kind of problem, such as ``"chosen-unavailable"``.
     message
@@ -108,7 +109,7 @@ class Problem:
         situations (long), so that it can be looked up or excluded.
     """
 
-    severity: Literal["error", "warning"]
+    severity: Literal["error", "warning", "note"]
     code: str
     message: str
     rows: tuple[int, ...] = ()

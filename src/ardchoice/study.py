@@ -70,7 +70,7 @@ class Study(StudyRecord):
         stability_pairs: int = 0,
         compare: Mapping[str, Specification | str] | None = None,
     ) -> Study:
-        """The same study with what takes passes of its own: prediction of persons left out, path.
+        """The same study with what takes passes of its own: prediction of held-out persons, path.
 
         Parameters
         ----------
@@ -101,8 +101,8 @@ class Study(StudyRecord):
         ----------
         new
             A path or a data frame like the study's table; what was chosen, and columns that the
-            specification does not use, need not be in it. Or choices that were read already;
-            those of the estimation unless told.
+            specification does not use, need not be in it. Or choices that were read already.
+            Default: those of the estimation.
 
         Returns
         -------

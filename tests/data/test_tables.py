@@ -23,7 +23,8 @@ from data_support import (
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.data.tables import LARGEST_EXACT_INTEGER, SNIFF_BYTES, TextFormat, open_table, sniff
+from ardchoice.data.tables import LARGEST_EXACT_INTEGER, open_table
+from ardchoice.data.text_format import SNIFF_BYTES, TextFormat, sniff
 
 Write = Callable[[pd.DataFrame, Path], Path]
 
@@ -367,7 +368,7 @@ def test_a_file_that_is_not_there_is_missed_and_its_neighbour_proposed(tmp_path:
 def test_a_binary_file_is_refused(tmp_path: Path) -> None:
     xlsx = b"PK\x03\x04\x14\x00\x06\x00\x08\x00" * 50
     message = the_refusal(lambda: read_bytes(tmp_path, xlsx, "choices.xlsx"))
-    says(message, "choices.xlsx", "not a text table", "Parquet", "spreadsheet as CSV")
+    says(message, "choices.xlsx", "not a text table", "Parquet", "spreadsheet")
 
 
 def test_damaged_files_are_refused_by_name(tmp_path: Path) -> None:
@@ -382,7 +383,7 @@ def test_a_row_with_too_many_cells_is_refused_with_a_way_out(tmp_path: Path) -> 
     lines = wide_table().to_csv(index=False).splitlines()
     text = "\n".join([*lines[:4], lines[4] + ",1,2,3", *lines[5:]])
     message = the_refusal(lambda: read_bytes(tmp_path, text.encode()))
-    says(message, "choices.csv", "separator ','", "line 5", "pandas.read_csv")
+    says(message, "choices.csv", "separator ','", "line 5", "set separator")
 
 
 @pytest.mark.parametrize(

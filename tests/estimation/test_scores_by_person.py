@@ -7,9 +7,8 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.design import Design
-from ardchoice.estimation import covariance as module
-from ardchoice.estimation.covariance import scored_pass
-from ardchoice.families import Mnl, evaluate_with_scores
+from ardchoice.families import Mnl, evaluate_with_scores, scored_pass
+from ardchoice.families import scores as module
 from ardchoice.space.grammar import parse_specification
 
 TEXT = "TRAIN: ASC + TT\nSM: ASC + TT + CO\nCAR: TT"

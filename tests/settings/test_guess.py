@@ -212,7 +212,7 @@ def test_missing_and_rare_levels_are_provided_for():
     # A level of a single row would run to infinity.
     once = covariate(column([*["a", "b"] * 50, None]))
     assert "missing" not in once.how
-    assert "missing in 0.99%: such rows are left out" in once.why
+    assert "missing in 0.99%: such rows are dropped" in once.why
     rare = covariate(column([*["a", "b"] * 50, "c", "d"]))
     assert rare.how["pool_below"] == 0.02
     tiny = covariate(column([*["1", "2"] * 500, "6"]))
@@ -463,7 +463,7 @@ def test_many_rows_left_out_are_a_doubt(tmp_path):
     table = made_up.mode_choice()
     table["cost_bus"] = table["cost_bus"].where(table.index % 2 == 0)
     text = unwrapped(guess_settings(written(table, tmp_path)))
-    assert "50% of the choice situations are left out" in text
+    assert "50% of the choice situations are dropped" in text
 
 
 def test_answers_replace_guesses_and_are_checked(tmp_path):

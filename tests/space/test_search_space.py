@@ -122,7 +122,7 @@ def test_what_cannot_be_is_left_out_with_the_reason() -> None:
     assert why["a: log1p(x)"] == "the same as 'a: x'"
     assert why["a: y x g x h"] == "no situation with g=v, h=s"
     assert "a: y x g" in map(str, space.terms)
-    assert "left out" in str(space)
+    assert "excluded" in str(space)
 
 
 def test_forced_terms_that_cannot_be_are_refused() -> None:

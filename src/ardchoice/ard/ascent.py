@@ -1,7 +1,7 @@
 """Maximising over λ: the evidence of a quadratic log-likelihood, or the mean-field bound on it.
 
 Three moves. Rounds of a fixed point let most groups leave; steps of Newton's method in log λ find
-the top among those in play; and a look at every single group shows who should come or leave.
+the top among active ones; and a look at every single group shows who should come or leave.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from ardchoice.ard.quadratic import (
 from ardchoice.ard.relevance import best_lambda, gain
 
 RIDGE_ROUNDS = 20
-"""Fixed-point rounds from where many are in play: most leave; single changes do the rest."""
+"""Fixed-point rounds from where many are active: most leave; single changes do the rest."""
 CLIMB_ROUNDS = 100
 TOGETHER = 3
 """Rounds after a group came or left."""
@@ -113,7 +113,7 @@ def _largest_change(old: Floats, new: Floats) -> float:
     return float(np.max(np.abs(new - old)[on] / old[on], initial=0.0))
 
 
-# -- All in play at once ---------------------------------------------------------------------------
+# -- All active groups at once ---------------------------------------------------------------------
 
 
 def climb(
@@ -125,7 +125,7 @@ def climb(
     kind: Kind = "full",
     post: Posterior | None = None,
 ) -> EvidenceFit:
-    """Newton's method in log λ, all groups in play at once; none comes.
+    """Newton's method in log λ, all active groups at once; none comes.
 
     Parameters
     ----------
@@ -195,7 +195,7 @@ def _steps(
 
 
 def _by_group(matrix: Floats, of: npt.NDArray[np.intp]) -> Floats:
-    """Sums over the blocks of a matrix, group by group; columns that are free are left out."""
+    """Sums over the blocks of a matrix, group by group; free columns are excluded."""
     order = np.argsort(of, kind="stable")
     order = order[of[order] >= 0]
     _, first = np.unique(of[order], return_index=True)
@@ -218,7 +218,7 @@ def coordinate_ascent(
     """The best single change of a λ, again and again: to come in, to leave, or to be re-estimated.
 
     Every change raises what is maximised, so this ends where no single λ can be changed for the
-    better. After each, all in play are re-estimated together.
+    better. After each, all active ones are re-estimated together.
 
     Parameters
     ----------
@@ -232,7 +232,7 @@ def coordinate_ascent(
     kind
     """
     post = posterior(quadratic, groups, lam, kind)
-    if not groups.n:  # constants alone are in play
+    if not groups.n:  # only constants are active
         return EvidenceFit(lam, post, 0, True)
     for done in range(rounds):
         lever = sparsity_quality(quadratic, groups, lam, post)
@@ -265,7 +265,7 @@ def _change(
 ) -> tuple[Floats, Posterior]:
     """The best change; or several at once, if together they keep the promise of the best.
 
-    Several are those that promise half as much; when the best is one that stays in play, all that
+    Several are those that promise half as much; when the best is one that stays active, all that
     do: many small moves of λ would otherwise be made one by one.
     """
     winner = int(better.argmax())

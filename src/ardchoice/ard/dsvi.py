@@ -165,9 +165,9 @@ class Dsvi:
     Attributes
     ----------
     max_epochs
-        Most times the data are gone through.
+        Most epochs: passes over the data.
     batches
-        Mini-batches per epoch, drawn anew each time.
+        Mini-batches per epoch, drawn again each time.
     tolerance
         An epoch that moves no mean by more than this share of its posterior standard deviation,
         and no λ across the line, is a quiet one.
@@ -274,7 +274,7 @@ def run_dsvi(
 def _held(last: MeanField, new: MeanField) -> MeanField:
     """No mean goes further than `LEASH` in an epoch.
 
-    Where a choice is foretold almost surely the curvature vanishes, and a quadratic would send the
+    Where a choice is predicted almost surely the curvature vanishes, and a quadratic would send the
     means much further than it is known for.
     """
     move = np.clip(new.mean - last.mean, -LEASH, LEASH)

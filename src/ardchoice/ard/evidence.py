@@ -25,8 +25,8 @@ def laplace_evidence(fit: ArdFit, lam: Floats | None = None, kind: Kind = "full"
     fit
         Whose data, candidates and scales count.
     lam
-        λ of every term, shape (T,), all finite; those of the fit unless told. Terms where it is
-        zero are left out.
+        λ of every term, shape (T,), all finite; terms where it is zero
+        are excluded. Default: those of the fit.
     kind
     """
     lam = fit.lam if lam is None else lam

@@ -53,17 +53,18 @@ class Prior:
     Attributes
     ----------
     shrink_constants
-        Whether constants are shrunk like the rest, as in the paper; they are left alone unless
-        told, as every modeller keeps them.
+        Whether constants are shrunk like the rest, as in the paper. Default: not, as every
+        modeller keeps them.
     tied
         Patterns such as ``"*: noise*"``: the terms that fit one share a single λ.
     common
         One λ for all terms.
     fixed
-        The value of that λ; optimised unless told.
+        The value of that λ. Default: optimised.
     standardised
-        The rows over which columns are centred and scaled, on which scale λ is told: those where
-        their alternative is available, or all, as in the paper, a column being zero elsewhere.
+        The rows over which columns are centred and scaled, the scale on which λ is reported:
+        those where their alternative is available, or all, as in the paper, a column being zero
+        elsewhere.
     """
 
     shrink_constants: bool = False
@@ -105,11 +106,11 @@ def fit_ard(
         A fit to earlier data: these data come on top of them. It remembers all its rows, so that
         the result is that of fitting all together; `fit.memory(share)` remembers some of them.
     progress
-        Called with every step (iteration, objective, terms in play, time).
+        Called with every step (iteration, objective, active terms, time).
     executor
         A Dask client whose workers go through the data, here and in what follows from the fit.
     n_threads
-        Threads that go through large data; as many as cores unless told. The result is the same to
+        Threads that process large data. Default: as many as cores. The result is the same to
         the last bit.
 
     Returns
@@ -131,7 +132,7 @@ def fit_ard(
     solver, prior = solver or Newton(), prior or Prior()
     if not len(space):
         raise ArdchoiceError(
-            "The search space is empty: every candidate was left out. print(space) says why."
+            "The search space is empty: every candidate was excluded. print(space) says why."
         )
     data.chosen()
     started = time.perf_counter()

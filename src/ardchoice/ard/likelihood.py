@@ -159,7 +159,7 @@ class FamilyLikelihood:
 
     @cached_property
     def blocks(self) -> CachedBlocks | StreamedBlocks:
-        """All rows, standardised: kept if small, expanded anew in every pass if large."""
+        """All rows, standardised: kept if small, expanded again in every pass if large."""
         order = self.design.order
         return self.design.blocks(Standardizer(self.centre[order], self.scale[order]))
 
@@ -180,7 +180,7 @@ class FamilyLikelihood:
 
 
 class _Ranges:
-    """Ranges of rows, expanded one after the other whenever they are gone through."""
+    """Ranges of rows, expanded one after the other in every pass."""
 
     def __init__(self, blocks: StreamedBlocks, ranges: Sequence[slice]) -> None:
         self.blocks, self.ranges = blocks, ranges

@@ -36,7 +36,7 @@ def start_at(groups: Groups, lam: float) -> MeanField:
 def bound(expected_loglik: float, groups: Groups, mean: Floats, variance: Floats) -> float:
     """The evidence lower bound with λ optimised out (equal to its best value, group by group).
 
-    E_q[log p(y|β)] + Σ log c - ½ Σ_g K_g log( Σ_k (c² + μ²) / K_g ), over groups in play; up to a
+    E_q[log p(y|β)] + Σ log c - ½ Σ_g K_g log( Σ_k (c² + μ²) / K_g ), over active groups; up to a
     constant for free columns.
     """
     second = groups.sum(mean**2 + variance)

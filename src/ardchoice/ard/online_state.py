@@ -18,8 +18,8 @@ from ardchoice.families import utilities
 from ardchoice.space import Term
 
 DRAWS = 16
-"""Moves of the coefficients from which the reach of a row is told: it need not be exact, since any
-will do, only more or less well."""
+"""Moves of the coefficients from which the reach of a row is estimated: it need not be exact, since
+any will do, only more or less well."""
 SELDOM = 0.05
 """Added to the reach of a row, in units of the mean: none is so sure that it may never be drawn."""
 

@@ -25,7 +25,7 @@ def posterior_probabilities(
     data
         Any choices or choice situations.
     above
-        Terms whose λ is not above this are left out; the others make up for them.
+        Terms whose λ is not above this are dropped; the others make up for them.
     draws
         Draws of the coefficients from the Gaussian posterior that P is averaged over, in
         antithetic pairs; 0 takes the posterior mean for the truth.
@@ -52,7 +52,7 @@ def posterior_probabilities(
 
 
 def _coefficients(post: Posterior, draws: int, seed: int) -> Floats:
-    """Coefficients of the columns in play, a row per draw; the mean alone without draws."""
+    """Coefficients of the active columns, a row per draw; the mean alone without draws."""
     mean = post.mean[post.columns]
     if not draws:
         return mean[None]

@@ -24,7 +24,7 @@ from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.numerics import Sums
 
 STALE = 0.03
-"""Move, in standard deviations, from which a quadratic is made anew: what it puts the mean off by
+"""Move, in standard deviations, from which a quadratic is made again: what it puts the mean off by
 grows with the square, so that this leaves about a thousandth of a standard deviation."""
 SINGULAR = 1e-8
 """Share of its diagonal by which a curvature may fall short of being one."""

@@ -1,6 +1,6 @@
 """The posterior of a quadratic log-likelihood, c + b'β - ½ β'Hβ, and what it says of every group.
 
-Prior β ~ N(0, Λ), one λ per group, flat where free. With A the columns in play:
+Prior β ~ N(0, Λ), one λ per group, flat where free. With A the active columns:
 
     Σ = (H_AA + Λ⁻¹)⁻¹,   μ = Σ b_A,
     log evidence = c + ½ b'Σb - ½ log|H_AA + Λ⁻¹| - ½ Σ log λ   (up to a constant if some are free).
@@ -85,20 +85,20 @@ def expand(sums: Sums, at: Floats) -> Quadratic:
 
 @dataclass(frozen=True, eq=False)
 class Posterior:
-    """N(μ, Σ) over the columns in play.
+    """N(μ, Σ) over the active columns.
 
     Attributes
     ----------
     columns
         Which of the D; A of them.
     mean
-        Shape (D,), zero for columns not in play.
+        Shape (D,), zero for inactive columns.
     cov
         Σ, shape (A, A), whatever the kind: it is what moves the mean.
     log_evidence
         Or the bound on it.
     spread
-        Variance of the columns in play under what is maximised, diag Σ or c²; shape (A,).
+        Variance of the active columns under what is maximised, diag Σ or c²; shape (A,).
     kind
     """
 
@@ -111,7 +111,7 @@ class Posterior:
 
     @property
     def variance(self) -> Floats:
-        """Posterior variance of every column, zero for those not in play; shape (D,)."""
+        """Posterior variance of every column, zero for inactive ones; shape (D,)."""
         out = np.zeros_like(self.mean)
         out[self.columns] = self.spread
         return out
@@ -154,7 +154,7 @@ def posterior(quadratic: Quadratic, groups: Groups, lam: Floats, kind: Kind = "f
 
 
 def deviations(post: Posterior, count: int, rng: np.random.Generator) -> Floats:
-    """Draws from N(0, Σ): moves of the columns in play away from their mean; shape (count, A)."""
+    """Draws from N(0, Σ): moves of the active columns away from their mean; shape (count, A)."""
     root = np.linalg.cholesky(post.cov)
     return np.asarray(rng.standard_normal((count, len(root))) @ root.T)
 
@@ -182,9 +182,9 @@ class SparsityQuality:
 def sparsity_quality(
     quadratic: Quadratic, groups: Groups, lam: Floats, post: Posterior
 ) -> SparsityQuality:
-    """S_t and q_t of every group with that group left out, all others as they are.
+    """S_t and q_t of every group with that group removed, all others as they are.
 
-    In play, from the posterior: S = Σ_tt⁻¹ - I/λ and q = Σ_tt⁻¹ μ_t. Out of play, from the
+    Active, from the posterior: S = Σ_tt⁻¹ - I/λ and q = Σ_tt⁻¹ μ_t. Inactive, from the
     quadratic: S = H_tt - H_tA Σ H_At and q = b_t - H_tA μ_A.
 
     Parameters

@@ -35,7 +35,7 @@ def gain(lam: Floats, s: Floats, q: Floats, p: Floats | None = None) -> Floats:
     lam
         Shape (T,).
     s, q, p
-        Shape (T, K), zero beyond a term's own columns; p is s unless told.
+        Shape (T, K), zero beyond a term's own columns; p is s by default.
     """
     lam, p = lam[:, None], s if p is None else p
     return np.asarray(0.5 * (lam * q**2 / (1 + lam * s) - np.log1p(lam * p)).sum(axis=1))
@@ -47,7 +47,7 @@ def best_lambda(s: Floats, q: Floats, p: Floats | None = None) -> Floats:
     Parameters
     ----------
     s, q, p
-        Shape (T, K), zero beyond a term's own columns; p is s unless told.
+        Shape (T, K), zero beyond a term's own columns; p is s by default.
     """
     one = _one_column if p is None or p is s else _one_column_field
     p = s if p is None else p

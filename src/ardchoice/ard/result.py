@@ -53,7 +53,7 @@ class ArdFit:
     log_evidence
         Laplace's approximation at these λ, up to a constant for columns that are not shrunk.
     trace
-        Objective, terms in play and λ by iteration.
+        Objective, active terms and λ by iteration.
     converged, reason
         Whether the solver may claim so, and why it stopped.
     moving
@@ -64,7 +64,7 @@ class ArdFit:
     data
         The choices it was fitted to.
     recalled
-        Choice situations of earlier data gone through again.
+        Choice situations of earlier data processed again.
     earlier
         What was remembered of data that count too; None where these are all.
     family
@@ -200,7 +200,7 @@ class ArdFit:
     def __repr__(self) -> str:
         verdict = "converged" if self.converged else "NOT CONVERGED"
         active = int((self.lam > 0).sum())
-        return f"<ArdFit: {active} of {len(self.lam)} terms in play, {verdict}>"
+        return f"<ArdFit: {active} of {len(self.lam)} terms active, {verdict}>"
 
     def __str__(self) -> str:
         active = int((self.lam > 0).sum())
@@ -210,7 +210,7 @@ class ArdFit:
             f"{self.n_situations:,} choice situations\n"
             f"{self.solver.name}: {verdict}, {self.reason}; {self.passes:.0f} passes, "
             f"{self.seconds:.1f} s\n"
-            f"log evidence {self.log_evidence:,.3f}; {active} terms in play"
+            f"log evidence {self.log_evidence:,.3f}; {active} active terms"
         )
         if self.moving:
             shown = ", ".join(map(str, self.moving[:5]))

@@ -20,7 +20,7 @@ def sample_size(wanted: int | None, design: Design) -> int:
     Parameters
     ----------
     wanted
-        As told; None for a sample only where columns are not kept in memory and there are many
+        Wanted; None for a sample only where columns are not kept in memory and there are many
         more rows than a sample has.
     design
         Of all rows.

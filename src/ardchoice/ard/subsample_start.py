@@ -32,7 +32,7 @@ from ardchoice.families import evaluate
 from ardchoice.numerics import Sums, map_reduce
 
 ENOUGH = 4
-"""Situations per column that a sample must have: fewer can be foretold without knowing anything."""
+"""Situations per column that a sample must have: fewer are predicted perfectly by chance."""
 
 
 @dataclass(frozen=True, eq=False)

@@ -22,7 +22,7 @@ class Step:
         What is maximised: the bound on the evidence, or the evidence, `Newton(posterior="full")`;
         it rises, but for noise.
     active
-        Terms in play.
+        Active terms.
     seconds
         Since the start.
     lam
@@ -52,7 +52,7 @@ class ProgressTrace:
     Attributes
     ----------
     line
-        λ above which a term counts as in play.
+        λ above which a term counts as active.
     listen
         Called with every step; None for nobody.
     """

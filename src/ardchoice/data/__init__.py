@@ -41,12 +41,12 @@ from ardchoice.data.tables import (
     MISSING_TEXTS,
     Series,
     Table,
-    TextFormat,
     label,
     must_exist,
     open_table,
 )
 from ardchoice.data.tally import count_numbers
+from ardchoice.data.text_format import TextFormat, TextOptions
 
 __all__ = [
     "CODE_LEVELS",
@@ -70,6 +70,7 @@ __all__ = [
     "Source",
     "Table",
     "TextFormat",
+    "TextOptions",
     "Values",
     "as_numbers",
     "count_numbers",

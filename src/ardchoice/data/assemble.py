@@ -24,6 +24,7 @@ from ardchoice.data.roles import (
 from ardchoice.data.source import Layout, ReadingOptions, Source, shared_options
 from ardchoice.data.tables import Series, Table, label
 from ardchoice.data.tally import Tally, count
+from ardchoice.data.text_format import encoding_note
 from ardchoice.data.wide import WideRows
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
@@ -37,6 +38,11 @@ def refuse_single_alternative(names: Collection[str], options: ReadingOptions) -
         raise ArdchoiceError(
             f"Column {options.alternative!r} names one alternative only; a choice needs two."
         )
+
+
+def no_rows_left(table: str, options: ReadingOptions) -> str:
+    """The message where a filter leaves nothing."""
+    return f"{table} has no row in which {options.where} holds, as where asks."
 
 
 def assemble(
@@ -65,6 +71,9 @@ def assemble(
     named = options.named_attributes(), options.named_covariates()
     refuse_clashes(*named)
     rows = LAYOUTS[options.layout](options, table, like, start, checking=True)
+    if not len(rows.table):
+        raise ArdchoiceError(no_rows_left(table.name, options))
+    rows.found += _notes(table, options, len(table) - len(rows.table))
     refuse_single_alternative(rows.codes, options)
     columns: dict[str, Mapping[str, str]] = {}
     attributes, covariates = {}, {}
@@ -108,6 +117,19 @@ def assemble(
         source=source,
     )
     return Draft(data, source, learning, tuple(rows.found), ids)
+
+
+def _notes(table: Table, options: ReadingOptions, n_filtered: int) -> list[Problem]:
+    """What was detected, and what was left out as asked."""
+    notes = []
+    encoding = None if table.text is None else encoding_note(table.text)
+    if encoding is not None and options.encoding is None:
+        notes.append(Problem("note", "encoding", encoding))
+    if n_filtered:
+        share = f"{n_filtered:,} of {len(table):,} rows are"
+        text = f"{share} left out, in which not {options.where} (where)."
+        notes.append(Problem("note", "filtered", text))
+    return notes
 
 
 def _coded(variable: RawVariable, like: ChoiceData | None, found: list[Problem]) -> Coded:
@@ -193,7 +215,7 @@ def _without_rows(draft: Draft, bad: Ints, codes: set[str]) -> Draft:
     if draft.learning:
         used = without_unused_levels(left.data, count(left))
         left = replace(left, data=used.with_codes())
-    return replace(left, found=(note, *(p for p in draft.found if p.severity == "warning")))
+    return replace(left, found=(note, *(p for p in draft.found if p.severity != "error")))
 
 
 def dropped_rows(rows: RowCount, source: Source, codes: set[str], positions: Ints) -> Problem:

@@ -13,14 +13,13 @@ import pandas as pd
 
 from ardchoice.data.tables import (
     Table,
-    TextFormat,
     is_parquet,
     must_exist,
     needs_pyarrow,
     open_table,
     read_text,
-    sniff,
 )
+from ardchoice.data.text_format import TextFormat, TextOptions, sniff
 from ardchoice.errors import ArdchoiceError
 
 BATCH = 1 << 17
@@ -91,7 +90,7 @@ class Files:
         return Table(nw.from_native(frame, eager_only=True), self.name, str(self.path), self.text)
 
 
-def find_files(source: str | Path) -> Files:
+def find_files(source: str | Path, options: TextOptions | None = None) -> Files:
     """The files of a path, and how they are written."""
     path = Path(source).absolute()
     if path.is_dir():
@@ -103,11 +102,11 @@ def find_files(source: str | Path) -> Files:
             )
         return Files(path, parts, None)
     must_exist(path)
-    return Files(path, (path,), None if is_parquet(path) else sniff(path))
+    return Files(path, (path,), None if is_parquet(path) else sniff(path, options))
 
 
 def streams(source: object, wanted: bool | None) -> bool:
-    """Whether a table is read part by part: as told, or where memory might not do."""
+    """Whether a table is read part by part: as asked, or where memory might not do."""
     if not isinstance(source, str | Path):
         if wanted:
             raise ArdchoiceError(
@@ -124,12 +123,12 @@ def streams(source: object, wanted: bool | None) -> bool:
     return path.is_file() and free is not None and _in_memory(path) > COMFORT * free
 
 
-def look_at(source: object) -> Table:
+def look_at(source: object, options: TextOptions | None = None) -> Table:
     """A table, or its first rows where it is to be read part by part."""
     if isinstance(source, str | Path) and streams(source, None):
-        files = find_files(source)
+        files = find_files(source, options)
         return files.table(next(files.batches(), (0, pd.DataFrame()))[1])
-    return open_table(source)
+    return open_table(source, options)
 
 
 def _in_memory(path: Path) -> float:

@@ -29,6 +29,7 @@ SENTINEL_RATIO = 3.0
 """A sentinel value is at least this many times larger than the next value."""
 LARGEST_SD_RATIO = 1e6
 """Attributes whose standard deviations differ by more than this factor invite rounding errors."""
+SEVERITIES = ("error", "warning", "note")
 MISSING_OR_INFINITE = f"is missing or infinite (as is all beyond {LARGEST_FINITE:g})"
 MISSING_LEVEL = f"{FIX_OR_DROP} Or make missing values a level: Categorical(missing='unknown')."
 MISSING_WHERE_UNAVAILABLE = (
@@ -73,7 +74,7 @@ def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
     ]
     if not draft.learning:
         problems = [p for p in problems if p.code not in LEARNING_ONLY]
-    return sorted(problems, key=lambda p: p.severity != "error")
+    return sorted(problems, key=lambda p: SEVERITIES.index(p.severity))
 
 
 def _warning(code: str, message: str) -> Problem:

@@ -298,9 +298,9 @@ def _mapped(folder: Path, stored: Stored, verify: bool) -> Array:
     path = folder / stored.file
     kind, size = np.dtype(stored.kind), int(np.prod(stored.shape))
     if not path.is_file() or path.stat().st_size != size * kind.itemsize:
-        raise DamagedError(f"'{path}' is missing or cut off. Remove '{folder}' to make it anew.")
+        raise DamagedError(f"'{path}' is missing or cut off. Remove '{folder}' to make it again.")
     if verify and checksum(path) != stored.checksum:
-        raise DamagedError(f"'{path}' was changed or damaged. Remove '{folder}' to make it anew.")
+        raise DamagedError(f"'{path}' was changed or damaged. Remove '{folder}' to make it again.")
     if not size:
         return np.empty(stored.shape, dtype=kind)
     # A plain array over the map: slices of a memmap are made in Python, and there will be many.
@@ -332,7 +332,7 @@ def temporary_folder() -> tuple[Path, object]:
 
 
 def write_compact(data: ChoiceData, folder: Path, rows: npt.NDArray[np.intp] | None = None) -> None:
-    """Write data to an empty folder, or some of their rows, persons numbered anew."""
+    """Write data to an empty folder, or some of their rows, persons renumbered."""
     n = len(data) if rows is None else len(rows)
     files: dict[str, Stored] = {}
 

@@ -22,7 +22,7 @@ Counts = npt.NDArray[np.int64]
 MOST_VALUES = 1 << 24
 """Values that are simply put one behind the other: 128 MB."""
 MOST_DISTINCT = 1 << 22
-"""Different values that are told apart; beyond, they are rounded to about five digits."""
+"""Different values that are distinguished; beyond, they are rounded to about five digits."""
 ROUNDED = np.int64(-1) << np.int64(36)
 """The bits of a float64 that are kept then: sign, exponent and the first 16 of the fraction."""
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from ardchoice._types import AnyArray, Bools, Ints
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
+from ardchoice.data.derived import filtered, with_derived
 from ardchoice.data.draft import SituationIndex
 from ardchoice.data.recode import (
     Categorical,
@@ -119,10 +120,12 @@ class PlacedRows:
         checking: bool = False,
     ) -> None:
         self.options, self.known, self.checking = options, known, checking
-        self.table = with_missing_values(table, options.missing_values, options.role_columns())
+        numbers = start + np.arange(len(table)) if isinstance(start, int) else start
+        table = with_missing_values(with_derived(table, options), options)
+        self.table, numbers = filtered(table, options, numbers)
         self.availability: dict[str, str] = {}
         self.found: list[Problem] = []
-        self.place(start + np.arange(len(table)) if isinstance(start, int) else start)
+        self.place(numbers)
 
     def place(self, numbers: Ints) -> None:
         """Place the rows of these numbers; DataError where some belong nowhere."""

@@ -8,12 +8,13 @@ from dataclasses import dataclass, field, replace
 import numpy as np
 import pandas as pd
 
-from ardchoice._types import AnyArray
-from ardchoice.data.assemble import LAYOUTS, refuse_single_alternative
+from ardchoice._types import AnyArray, Ints
+from ardchoice.data.assemble import LAYOUTS, no_rows_left, refuse_single_alternative
 from ardchoice.data.batches import Files
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
+from ardchoice.data.derived import filtered, with_derived
 from ardchoice.data.distinct import add_values
-from ardchoice.data.layout import RawVariable
+from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.recode import (
     CODE_LEVELS,
     Categorical,
@@ -25,6 +26,7 @@ from ardchoice.data.recode import (
     factorise,
     pooled,
 )
+from ardchoice.data.roles import with_missing_values
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import Series
 from ardchoice.errors import ArdchoiceError, DataError
@@ -143,12 +145,13 @@ def _learn_once(
 ) -> ChoiceData:
     learned: dict[tuple[str, str], _VariableValues] = {}
     names: _ColumnValues | None = None
-    misplaced: list[tuple[int, pd.DataFrame]] = []
-    for start, frame in whole_situations(files, options, columns):
+    misplaced: list[tuple[Ints, pd.DataFrame]] = []
+    rows: PlacedRows | None = None
+    for numbers, frame in whole_situations(files, options, columns):
         try:
-            rows = LAYOUTS[options.layout](options, files.table(frame), like, start)
+            rows = LAYOUTS[options.layout](options, files.table(frame), like, numbers)
         except DataError:
-            misplaced.append((start, frame))
+            misplaced.append((numbers, frame))
             if sum(len(some) for _, some in misplaced) > MOST_INVALID_ROWS:
                 break
             continue
@@ -162,9 +165,11 @@ def _learn_once(
             known.present |= dict.fromkeys(variable.present)
     if misplaced:
         # Once more, all together, to report all such rows in one message.
-        numbers = np.concatenate([start + np.arange(len(some)) for start, some in misplaced])
+        numbers = np.concatenate([some for some, _ in misplaced])
         frame = pd.concat([some for _, some in misplaced], ignore_index=True)
         LAYOUTS[options.layout](options, files.table(frame), like, numbers)
+    if rows is None:
+        raise ArdchoiceError(no_rows_left(files.name, options))
     alternatives = rows.names if names is None else tuple(factorise(names.counted().series)[1])
     refuse_single_alternative(alternatives, options)
     return _template(alternatives, learned, like)
@@ -223,22 +228,36 @@ def _levels(
 
 def whole_situations(
     files: Files, options: ReadingOptions, columns: list[str] | None
-) -> Iterator[tuple[int, pd.DataFrame]]:
-    """Parts that hold whole situations, and the number of the first row of each."""
+) -> Iterator[tuple[Ints, pd.DataFrame]]:
+    """Parts of the rows that the options want, holding whole situations; and the rows' numbers."""
     if options.situation is None:
-        yield from files.batches(columns)
+        yield from wanted_rows(files, options, columns)
         return
     left: pd.DataFrame | None = None
-    start = 0
-    for _, frame in files.batches(columns):
+    before = np.empty(0, dtype=np.intp)
+    for numbers, frame in wanted_rows(files, options, columns):
         if left is not None:
             frame = pd.concat([left, frame], ignore_index=True)
+        numbers = np.concatenate([before, numbers])
         ids = frame[options.situation]
         differ = np.flatnonzero((ids != ids.iloc[-1]).to_numpy())
         cut = int(differ[-1]) + 1 if len(differ) else 0
-        left = frame.iloc[cut:]
+        left, before = frame.iloc[cut:], numbers[cut:]
         if cut:
-            yield start, frame.iloc[:cut]
-        start += cut
+            yield numbers[:cut], frame.iloc[:cut]
     if left is not None and len(left):
-        yield start, left
+        yield before, left
+
+
+def wanted_rows(
+    files: Files, options: ReadingOptions, columns: list[str] | None
+) -> Iterator[tuple[Ints, pd.DataFrame]]:
+    """Parts without the rows that a filter leaves out, and the numbers of their rows."""
+    for start, frame in files.batches(columns):
+        numbers = start + np.arange(len(frame))
+        if options.where is not None:
+            table = with_missing_values(with_derived(files.table(frame), options), options)
+            numbers = filtered(table, options, numbers)[1]
+            frame = frame.iloc[numbers - start].reset_index(drop=True)
+        if len(frame):
+            yield numbers, frame

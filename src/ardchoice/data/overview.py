@@ -12,6 +12,7 @@ from ardchoice.text import WIDTH, brief, percent, shorten, table
 
 if TYPE_CHECKING:
     from ardchoice.data.choices import Attribute, ChoiceData, Covariate
+    from ardchoice.data.source import Source
 
 MOST_ALTERNATIVES = 12
 MOST_LEVELS = 12
@@ -27,7 +28,7 @@ def describe(data: ChoiceData) -> str:
     if not len(data):
         return f"no choice situations, {len(data.alternatives)} alternatives"
     parts = [_head(data), _alternatives(data), _attributes(data)]
-    parts += [_covariates(data), _warnings(data)]
+    parts += [_covariates(data), _problems(data, "warning"), _problems(data, "note")]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -54,9 +55,19 @@ def _head(data: ChoiceData) -> str:
     if data.weight is not None:
         low, high, total = data.weight.min(), data.weight.max(), data.weight.sum()
         text += f"\nweights from {_number(low)} to {_number(high)}, sum {_number(total)}"
+    if data.source is not None:
+        text += _made(data.source)
     if data.choice is None:
         text += "\nno observed choices (to be predicted)"
     return text
+
+
+def _made(source: Source) -> str:
+    """What was derived and left out as asked."""
+    lines = [] if source.where is None else _wrap(f"only where {source.where}", 2)
+    for name, expression in source.derive.items():
+        lines += _wrap(f"derived: {name} = {expression}", 2)
+    return "".join(f"\n{line}" for line in lines)
 
 
 def _alternatives(data: ChoiceData) -> str:
@@ -154,10 +165,11 @@ def _wrap(text: str, indent: int) -> list[str]:
     return [line.replace(HARD_SPACE, " ") for line in lines]
 
 
-def _warnings(data: ChoiceData) -> str:
+def _problems(data: ChoiceData, severity: str) -> str:
     lines = []
-    for i, problem in enumerate(data.warnings[:MOST_WARNINGS], 1):
+    found = [p for p in data.warnings if p.severity == severity]
+    for i, problem in enumerate(found[:MOST_WARNINGS], 1):
         lines += _wrap(f"{i}. {problem.message}", 3)
-    if len(data.warnings) > MOST_WARNINGS:
-        lines.append(f"... and {len(data.warnings) - MOST_WARNINGS} more, in data.warnings")
-    return _titled("warnings", lines)
+    if len(found) > MOST_WARNINGS:
+        lines.append(f"... and {len(found) - MOST_WARNINGS} more, in data.warnings")
+    return _titled(f"{severity}s", lines)

@@ -31,7 +31,14 @@ def read_wide(
     person: str | None = None,
     weight: str | None = None,
     drop_invalid: bool = False,
-    missing_values: Sequence[object] = (),
+    missing_values: Sequence[object] | Mapping[str, Sequence[object]] = (),
+    derive: Mapping[str, str] | None = None,
+    where: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    comment: str | None = None,
+    skip_rows: int = 0,
     like: ChoiceData | None = None,
     stream: bool | None = None,
 ) -> ChoiceData:
@@ -62,7 +69,20 @@ def read_wide(
         Drop the rows with errors, with a warning, instead of raising an error.
     missing_values
         Values that stand for missing ones in the columns of attributes and covariates, such as
-        ``[99999, -99]``.
+        ``[99999, -99]``; or a dict column -> values, with ``"*"`` for all other columns.
+    derive
+        New column -> an expression over columns, such as
+        ``{"TRAIN_CO": "TRAIN_CO * (GA == 0)"}``, in order; a column of the table may be replaced.
+        The grammar is ours: nothing is ever evaluated as code.
+    where
+        A condition over columns, such as ``"PURPOSE in (1, 3) and CHOICE != 0"``: rows where it
+        does not hold, or is missing, are left out. Situations to be predicted are not filtered.
+    separator, encoding, decimal
+        Of a text table. Default: detected.
+    comment
+        Of a text table: a character; what follows it on a line is left out. Default: none.
+    skip_rows
+        Of a text table: how many lines come before the header. Default: none.
     like
         Earlier data whose recoding of levels is applied again (for prediction).
     stream
@@ -84,6 +104,13 @@ def read_wide(
         weight=weight,
         drop_invalid=drop_invalid,
         missing_values=missing_labels(missing_values),
+        derive={} if derive is None else derive,
+        where=where,
+        separator=separator,
+        encoding=encoding,
+        decimal=decimal,
+        comment=comment,
+        skip_rows=skip_rows,
     )
     return _announced(read_table(table, options, like, stream))
 
@@ -100,7 +127,14 @@ def read_long(
     person: str | None = None,
     weight: str | None = None,
     drop_invalid: bool = False,
-    missing_values: Sequence[object] = (),
+    missing_values: Sequence[object] | Mapping[str, Sequence[object]] = (),
+    derive: Mapping[str, str] | None = None,
+    where: str | None = None,
+    separator: str | None = None,
+    encoding: str | None = None,
+    decimal: str | None = None,
+    comment: str | None = None,
+    skip_rows: int = 0,
     like: ChoiceData | None = None,
     stream: bool | None = None,
 ) -> ChoiceData:
@@ -133,7 +167,20 @@ def read_long(
         Drop the situations with errors, with a warning, instead of raising an error.
     missing_values
         Values that stand for missing ones in the columns of attributes and covariates, such as
-        ``[99999, -99]``.
+        ``[99999, -99]``; or a dict column -> values, with ``"*"`` for all other columns.
+    derive
+        New column -> an expression over columns, such as
+        ``{"TRAIN_CO": "TRAIN_CO * (GA == 0)"}``, in order; a column of the table may be replaced.
+        The grammar is ours: nothing is ever evaluated as code.
+    where
+        A condition over columns, such as ``"PURPOSE in (1, 3) and CHOICE != 0"``: rows where it
+        does not hold, or is missing, are left out. Situations to be predicted are not filtered.
+    separator, encoding, decimal
+        Of a text table. Default: detected.
+    comment
+        Of a text table: a character; what follows it on a line is left out. Default: none.
+    skip_rows
+        Of a text table: how many lines come before the header. Default: none.
     like
         Earlier data whose recoding of levels is applied again (for prediction).
     stream
@@ -157,6 +204,13 @@ def read_long(
         weight=weight,
         drop_invalid=drop_invalid,
         missing_values=missing_labels(missing_values),
+        derive={} if derive is None else derive,
+        where=where,
+        separator=separator,
+        encoding=encoding,
+        decimal=decimal,
+        comment=comment,
+        skip_rows=skip_rows,
     )
     return _announced(read_table(table, options, like, stream))
 
@@ -164,7 +218,8 @@ def read_long(
 def _announced(data: ChoiceData) -> ChoiceData:
     """Warn of what was found, pointing at the caller of read_wide or read_long."""
     for problem in data.warnings:
-        warnings.warn(problem.message, ArdchoiceWarning, stacklevel=3)
+        if problem.severity == "warning":
+            warnings.warn(problem.message, ArdchoiceWarning, stacklevel=3)
     return data
 
 
@@ -214,7 +269,8 @@ def read_like(
             "It is not known from which columns these data were read, so that another table "
             "cannot be read alike: read it with ac.read_wide or ac.read_long, and like=."
         )
-    changes: dict[str, Any] = {} if observed else dict.fromkeys(("choice", "person", "weight"))
+    unknown = ("choice", "person", "weight", "where")
+    changes: dict[str, Any] = {} if observed else dict.fromkeys(unknown)
     if drop_invalid is not None:
         changes["drop_invalid"] = drop_invalid
     columns: dict[str, Any] = {}
@@ -248,5 +304,5 @@ def every_situation(table: object, read: ChoiceData) -> list[object]:
         return list(read.situation.tolist())
     if source is None or source.layout == "wide":
         return list(range(len(read) + len(dropped)))
-    ids = situation_ids(open_table(table), source.situation or "").values
+    ids = situation_ids(open_table(table, source), source.situation or "").values
     return list(pd.Series(pd.unique(ids)).dropna().tolist())

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ardchoice.data.recode import Categorical, Cut, Numeric, Role
-from ardchoice.data.tables import Series, Table, label
+from ardchoice.data.tables import ANY_COLUMN, Series, Table, label
 from ardchoice.errors import ArdchoiceError, did_you_mean, first_few
+
+if TYPE_CHECKING:
+    from ardchoice.data.source import ReadingOptions
 
 
 def alternative_codes(alternatives: Mapping[str, object] | Sequence[object]) -> dict[str, str]:
@@ -79,21 +82,61 @@ def column_of(value: object, name: str) -> object:
     return name if value is None else value
 
 
-def missing_labels(values: Sequence[object]) -> tuple[str, ...]:
-    """Labels of the values that stand for missing ones."""
+def missing_labels(
+    values: Sequence[object] | Mapping[str, Sequence[object]],
+) -> tuple[str, ...] | dict[str, tuple[str, ...]]:
+    """Labels of the values that stand for missing ones; by column where they are given so."""
+    if isinstance(values, Mapping):
+        return {str(column): _labels(codes) for column, codes in values.items()}
+    return _labels(values)
+
+
+def _labels(values: object) -> tuple[str, ...]:
     if isinstance(values, str) or not isinstance(values, Sequence):
         raise ArdchoiceError(
-            f"missing_values is a list of values, such as [99999, -99], not {values!r}."
+            "missing_values is a list of values, such as [99999, -99], or a dict column -> list, "
+            f"not {values!r}."
         )
     return tuple(label(v) for v in values)
 
 
-def with_missing_values(table: Table, codes: Sequence[str], roles: Mapping[str, Any]) -> Table:
-    """The table with these labels read as missing, except in columns of ids, choices, weights."""
-    if not codes:
+def with_missing_values(table: Table, options: ReadingOptions) -> Table:
+    """The table with some labels read as missing, except in columns of ids, choices, weights.
+
+    A key of `options.missing_values` is a column, or an attribute or covariate: all its columns.
+    """
+    given = options.missing_values
+    if not given:
         return table
-    each = [(c,) if isinstance(c, str) else tuple(c) for c in roles.values()]
-    return replace(table, codes=frozenset(codes), plain=frozenset(c for one in each for c in one))
+    each = [(c,) if isinstance(c, str) else tuple(c) for c in options.role_columns().values()]
+    plain = frozenset(c for one in each for c in one)
+    if not isinstance(given, Mapping):
+        return replace(table, codes={ANY_COLUMN: frozenset(given)}, plain=plain)
+    codes: dict[str, frozenset[str]] = {}
+    variables = options.named_attributes() | options.named_covariates()
+    for key, labels in given.items():
+        columns = [key]
+        if key != ANY_COLUMN and key not in table.columns:
+            columns = _columns_of(variables, key, options, table)
+        codes |= dict.fromkeys(columns, frozenset(labels))
+    return replace(table, codes=codes, plain=plain - set(given))
+
+
+def _columns_of(
+    variables: Mapping[str, Any], name: str, options: ReadingOptions, table: Table
+) -> list[str]:
+    """The columns of an attribute or covariate."""
+    if name not in variables:
+        known = [*table.columns, *variables]
+        raise ArdchoiceError(
+            f"missing_values names {name!r}, which is no column of {table.name}. "
+            f"{did_you_mean(name, dict.fromkeys(known))}"
+        )
+    where = column_of(variables[name], name)
+    if isinstance(where, Mapping):
+        return [str(column) for column in where.values()]
+    names = alternative_codes(options.alternatives) if options.alternatives else {}
+    return [str(where).replace("{alt}", a) for a in names] or [str(where)]
 
 
 def must_have(table: Table, column: object, role: str) -> Series:

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from ardchoice.data.recode import Role
 from ardchoice.data.roles import named_columns
-from ardchoice.data.tables import TextFormat
+from ardchoice.data.text_format import TextFormat, TextOptions
 from ardchoice.errors import ArdchoiceError
 
 Layout = Literal["wide", "long"]
@@ -18,8 +18,12 @@ Attributes = Mapping[str, Pattern | Role | None] | Sequence[str]
 Covariates = Mapping[str, str | Role | None] | Sequence[str]
 
 
+WeightKind = Literal["sampling", "frequency"]
+MissingValues = tuple[str, ...] | Mapping[str, tuple[str, ...]]
+
+
 @dataclass(frozen=True, kw_only=True)
-class ReadingOptions:
+class ReadingOptions(TextOptions):
     """The arguments of `read_wide` and `read_long`, which document them.
 
     Attributes
@@ -39,7 +43,12 @@ class ReadingOptions:
     drop_invalid
         Whether rows with errors are dropped.
     missing_values
-        Labels of values that stand for missing ones in attributes and covariates.
+        Labels of values that stand for missing ones in attributes and covariates; or column ->
+        labels, with ``"*"`` for all other columns. Default: none.
+    derive
+        New column -> expression over columns, in order. Default: none.
+    where
+        A condition over columns; rows where it does not hold are left out. Default: none.
     """
 
     layout: Layout
@@ -53,7 +62,9 @@ class ReadingOptions:
     person: str | None = None
     weight: str | None = None
     drop_invalid: bool = False
-    missing_values: tuple[str, ...] = ()
+    missing_values: MissingValues = ()
+    derive: Mapping[str, str] = field(default_factory=dict)
+    where: str | None = None
 
     @property
     def situation_unit(self) -> str:

@@ -22,6 +22,7 @@ from ardchoice.data.assemble import (
     dropped_rows,
     finish,
     invalid_rows,
+    no_rows_left,
     without_unused_levels,
 )
 from ardchoice.data.batches import Files, find_files, streams
@@ -29,8 +30,9 @@ from ardchoice.data.cache import cache_folder, cached
 from ardchoice.data.checks import check, refuse_one_person
 from ardchoice.data.choices import ChoiceData
 from ardchoice.data.compact import Column, Stored, store_columns, with_source, write_manifest
+from ardchoice.data.derived import needed_columns, with_derived
 from ardchoice.data.draft import Draft, RowCount, with_variables
-from ardchoice.data.learning import MOST_INVALID_ROWS, learn, whole_situations
+from ardchoice.data.learning import MOST_INVALID_ROWS, learn, wanted_rows, whole_situations
 from ardchoice.data.roles import must_have
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import Table, open_table
@@ -63,7 +65,7 @@ def read_table(
     """
     if streams(table, stream):
         return _read_streamed(table, options, like)
-    return finish(assemble(open_table(table), options, like, learning=like is None))
+    return finish(assemble(open_table(table, options), options, like, learning=like is None))
 
 
 def _read_streamed(table: object, options: ReadingOptions, like: ChoiceData | None) -> ChoiceData:
@@ -74,10 +76,19 @@ def _read_streamed(table: object, options: ReadingOptions, like: ChoiceData | No
             f"not {' and '.join(map(repr, options.situation))}: make one of these, or read the "
             "table with stream=False."
         )
-    files = find_files(str(table))
-    head = files.table(next(files.batches(), (0, pd.DataFrame()))[1].head(HEAD_ROWS))
-    if not len(head):
-        raise ArdchoiceError(f"{files.name} has no rows.")
+    if options.situation in options.derive:
+        raise ArdchoiceError(
+            f"A table that is read part by part has a column of its own for the situations, not a "
+            f"derived one ({options.situation!r}): name one, or read the table with stream=False."
+        )
+    files = find_files(str(table), options)
+    first = next(wanted_rows(files, options, None), None)
+    if first is None:
+        empty = next(files.batches(), None) is None
+        raise ArdchoiceError(
+            f"{files.name} has no rows." if empty else no_rows_left(files.name, options)
+        )
+    head = files.table(first[1].head(HEAD_ROWS))
     # Arguments that do not fit the table are reported before anything else.
     columns = _columns_wanted(options, head)
     folder = cache_folder(files, f"{options!r}\n{_recodings(like)}")
@@ -99,6 +110,7 @@ def _recodings(like: ChoiceData | None) -> str:
 
 def _columns_wanted(options: ReadingOptions, head: Table) -> list[str] | None:
     """The columns that reading needs, or an error where one is missing."""
+    head = with_derived(head, options)
     columns = dict.fromkeys(
         must_have(head, column, role).name for role, column in options.role_columns().items()
     )
@@ -108,7 +120,7 @@ def _columns_wanted(options: ReadingOptions, head: Table) -> list[str] | None:
             columns |= dict.fromkeys(variable.columns.values())
     except DataError:  # which is reported for the whole table
         return None
-    return list(columns | dict.fromkeys(rows.availability.values()))
+    return needed_columns(options, [*columns, *rows.availability.values()])
 
 
 # -- Writing ---------------------------------------------------------------------------------------
@@ -200,12 +212,12 @@ class _Streamed:
         template, files = learn(files, options, self.like, columns)
         first: Draft | None = None
         try:
-            for start, frame in whole_situations(files, options, columns):
+            for numbers, frame in whole_situations(files, options, columns):
                 draft = assemble(
-                    files.table(frame), options, template, learning=self.like is None, start=start
+                    files.table(frame), options, template, learning=self.like is None, start=numbers
                 )
                 first = first or draft
-                self._add(draft, frame, start)
+                self._add(draft, frame, numbers)
                 if self.invalid.n > MOST_INVALID_ROWS and not drop:
                     break
             assert first is not None  # noqa: S101 - there are rows
@@ -219,7 +231,7 @@ class _Streamed:
         finally:
             self.writer.close()
 
-    def _add(self, draft: Draft, frame: pd.DataFrame, start: int) -> None:
+    def _add(self, draft: Draft, frame: pd.DataFrame, numbers: Ints) -> None:
         """Check a part and write its valid rows."""
         counted, size = count(draft), len(draft)
         self.all_rows = counted if self.all_rows is None else self.all_rows + counted
@@ -228,7 +240,7 @@ class _Streamed:
         if others:  # what concerns no row in particular cannot be dropped
             raise DataError(others)
         if errors:
-            draft = self._set_aside(draft, frame, errors, start)
+            draft = self._set_aside(draft, frame, errors, numbers)
             counted = count(draft)
         self.n += size
         if len(draft):
@@ -236,7 +248,7 @@ class _Streamed:
             self.written = counted if self.written is None else self.written + counted
 
     def _set_aside(
-        self, draft: Draft, frame: pd.DataFrame, errors: list[Problem], start: int
+        self, draft: Draft, frame: pd.DataFrame, errors: list[Problem], numbers: Ints
     ) -> Draft:
         """Remember the rows with errors; what remains of the draft."""
         bad = invalid_rows(errors)
@@ -248,7 +260,7 @@ class _Streamed:
             at = mask
             if self.options.situation is not None:
                 at = mask[pd.factorize(frame[self.options.situation])[0]]
-            self.frames.append((start + np.flatnonzero(at), frame[at]))
+            self.frames.append((numbers[at], frame[at]))
         return draft.take(np.flatnonzero(~mask))
 
     def _all_errors(self, files: Files, template: ChoiceData) -> list[Problem]:
@@ -270,7 +282,7 @@ class _Streamed:
 
     def _finish(self, first: Draft, template: ChoiceData, counted: Tally) -> None:
         """Check what all rows together decide, and write the folder."""
-        found = [p for p in first.found if p.severity == "warning"]
+        found = [p for p in first.found if p.severity != "error" and p.code != "filtered"]
         lookups: Mapping[str, Codes] = {}
         data = template
         if self.invalid.n:

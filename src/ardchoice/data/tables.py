@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import csv
-import gzip
-import re
-import zlib
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +13,14 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ardchoice.data.text_format import TextFormat, TextOptions, opener, sniff
 from ardchoice.errors import ArdchoiceError, did_you_mean, first_few
+from ardchoice.expressions import Expression, ExpressionError, evaluate
 
-SNIFF_BYTES = 1 << 16
-SNIFF_LINES = 50
-"""The beginning of a text file from which its format is detected."""
-CELL_SEPARATORS = (",", "\t", ";", "|", " ")
-DECIMAL_COMMA = re.compile(r"^[+-]?\d*,\d+$")
-DECIMAL_POINT = re.compile(r"^[+-]?\d*\.\d+$")
 MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "null", "NULL", "."]
 """Cells of a text table that hold nothing. ``None`` is not among them: it may well be a level."""
+ANY_COLUMN = "*"
+"""Stands for every column that is not named."""
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond this, float64 no longer distinguishes neighbouring whole numbers (ids)."""
 
@@ -53,16 +47,6 @@ class Series:
 
 
 @dataclass(frozen=True)
-class TextFormat:
-    """The format of a text table; `beyond`: how many more cells rows have than the header."""
-
-    encoding: str
-    separator: str
-    decimal: str
-    beyond: int = 0
-
-
-@dataclass(frozen=True)
 class Table:
     """A rectangular table that hands out its columns one at a time.
 
@@ -74,15 +58,20 @@ class Table:
     path, text
         Of a file, absolute, and how its text is written; None for data frames.
     codes, plain
-        Labels of values that stand for missing ones, and columns in which they do not.
+        Column -> labels of values that stand for missing ones, `ANY_COLUMN` for those of columns
+        that are not named; and columns in which nothing does.
+    derived
+        Names of columns and the expressions that make them, in order: an expression may use
+        columns derived before it, and the column that it replaces.
     """
 
     frame: nw.DataFrame[Any]
     name: str
     path: str | None = None
     text: TextFormat | None = None
-    codes: frozenset[str] = frozenset()
+    codes: Mapping[str, frozenset[str]] = field(default_factory=dict)
     plain: frozenset[str] = frozenset()
+    derived: tuple[tuple[str, Expression], ...] = ()
 
     def __len__(self) -> int:
         return len(self.frame)
@@ -90,20 +79,34 @@ class Table:
     @property
     def columns(self) -> list[str]:
         """The column names, in order."""
-        return list(self.frame.columns)
+        return list(dict.fromkeys([*self.frame.columns, *(name for name, _ in self.derived)]))
 
     def __contains__(self, column: object) -> bool:
-        return column in self.frame.columns
+        return column in self.frame.columns or any(name == column for name, _ in self.derived)
 
     def column(self, name: str) -> Series:
         """The column of that name, or an error that lists the nearest names."""
+        return self._column(name, len(self.derived))
+
+    def _column(self, name: str, before: int) -> Series:
+        """The column as the first so many derivations leave it."""
+        for at in reversed(range(before)):
+            if self.derived[at][0] == name:
+                return self._derived(at)
         series = self._as_written(name)
-        if not self.codes or name in self.plain:
-            return series
-        return without_codes(series, self.codes)
+        codes = self.codes.get(name, self.codes.get(ANY_COLUMN))
+        return series if not codes or name in self.plain else without_codes(series, codes)
+
+    def _derived(self, at: int) -> Series:
+        name, expression = self.derived[at]
+        try:
+            found = evaluate(expression, lambda n: self._column(n, at).values, len(self))
+        except ExpressionError as error:
+            raise ExpressionError(f"derive[{name!r}], {error}") from None
+        return Series(name, found.values)
 
     def _as_written(self, name: str) -> Series:
-        if name not in self:
+        if name not in self.frame.columns:
             raise ArdchoiceError(
                 f"Column {name!r} is not in {self.name}. {did_you_mean(name, self.columns)}"
             )
@@ -177,7 +180,7 @@ def _declared_order(series: nw.Series[Any]) -> tuple[object, ...] | None:
     return tuple(series.cat.get_categories().to_list()) if declared else None
 
 
-def open_table(source: object) -> Table:
+def open_table(source: object, options: TextOptions | None = None) -> Table:
     """A path (CSV, TSV, Parquet) or any data frame that narwhals knows, as a `Table`."""
     if isinstance(source, Table):
         return source
@@ -186,7 +189,7 @@ def open_table(source: object) -> Table:
         path = Path(source)
         name, where = f"'{path.name}'", str(path.absolute())
         must_exist(path)
-        style = None if is_parquet(path) else sniff(path)
+        style = None if is_parquet(path) else sniff(path, options)
         source = _read_parquet(path) if style is None else next(read_text(path, style))
     if isinstance(source, pd.DataFrame) and not all(isinstance(c, str) for c in source.columns):
         source = source.set_axis([str(c) for c in source.columns], axis=1)
@@ -210,10 +213,6 @@ def _refuse_repeated(names: Counter[str], table: str) -> None:
             f"Columns of the same name in {table}: {first_few(repeated)}. Keep one of each: "
             "rename or remove the others."
         )
-
-
-def _opener(path: Path) -> Callable[..., Any]:
-    return gzip.open if path.suffix.lower() == ".gz" else open
 
 
 def is_parquet(path: Path) -> bool:
@@ -247,6 +246,10 @@ def must_exist(path: Path) -> None:
     """Raise where there is no such file, naming the nearest."""
     if path.is_file():
         return
+    if path.exists() and not path.is_dir():
+        raise ArdchoiceError(
+            f"'{path}' is not a file but a pipe or a device: write the table to a file first."
+        )
     folder = path.parent if path.parent.is_dir() else Path()
     hint = did_you_mean(path.name, sorted(p.name for p in folder.iterdir() if p.is_file()))
     raise ArdchoiceError(f"There is no file '{path}'. {hint}")
@@ -275,17 +278,19 @@ def read_text(
         "sep": r"\s+" if style.separator == " " else style.separator,
         "encoding": style.encoding,
         "decimal": style.decimal,
-        "compression": "gzip" if _opener(path) is gzip.open else None,
+        "compression": "gzip" if opener(path) is not open else None,
         "skipinitialspace": True,
         "keep_default_na": False,
         "na_values": MISSING_TEXTS,
+        "comment": style.comment,
+        "skiprows": style.skip_rows,
         "low_memory": False,  # else the type of a column may change halfway down
     }
     try:
         header = pd.read_csv(path, header=None, nrows=1, dtype=str, **how)
         _refuse_repeated(Counter(header.iloc[0].dropna()), f"'{path.name}'")
         if as_text:
-            how["dtype"] = dict.fromkeys(as_text, str)
+            how["dtype"] = {n: str for c in as_text for n in _spellings(c, header)}
         if size is None:
             yield _in_place(pd.read_csv(path, **how), style)
             return
@@ -296,8 +301,14 @@ def read_text(
     except (ValueError, pd.errors.ParserError, UnicodeError, OSError) as error:
         raise ArdchoiceError(
             f"'{path}' cannot be read as a table with separator {style.separator!r} and encoding "
-            f"{style.encoding}: {error} Read it with pandas.read_csv and pass the frame instead."
+            f"{style.encoding}: {error} Fix the table, or set separator, encoding, skip_rows or "
+            "comment."
         ) from error
+
+
+def _spellings(name: str, header: pd.DataFrame) -> list[str]:
+    """A column as the file has it, perhaps with blanks around it."""
+    return [str(c) for c in header.iloc[0].dropna() if str(c).strip() == name] or [name]
 
 
 def _in_place(frame: pd.DataFrame, style: TextFormat) -> pd.DataFrame:
@@ -307,70 +318,7 @@ def _in_place(frame: pd.DataFrame, style: TextFormat) -> pd.DataFrame:
     writes them. When the last ones are empty, rows merely end in a separator: move cells back.
     """
     if style.beyond and frame.iloc[:, -style.beyond :].isna().all(axis=None):
-        return frame.reset_index().iloc[:, : -style.beyond].set_axis(frame.columns, axis=1)
-    return frame
-
-
-def sniff(path: Path) -> TextFormat:
-    """Detect encoding (by its byte-order mark, else UTF-8, else cp1252), separator, decimal."""
-    try:
-        with _opener(path)(path, "rb") as file:
-            head: bytes = file.read(SNIFF_BYTES)
-    except (OSError, EOFError, zlib.error) as error:
-        raise ArdchoiceError(f"'{path}' cannot be opened: {error}") from error
-    encoding = _encoding(head, path) if head else "utf-8"
-    lines = [line for line in head.decode(encoding, errors="ignore").splitlines() if line.strip()]
-    if not lines:
-        raise ArdchoiceError(f"'{path}' is empty.")
-    if len(head) == SNIFF_BYTES and len(lines) > 1:
-        lines.pop()  # cut off in the middle
-    separator = _separator(lines[:SNIFF_LINES])
-    rows = list(_cells(lines, separator))
-    commas = sum(bool(DECIMAL_COMMA.match(c)) for row in rows[1:] for c in row)
-    points = sum(bool(DECIMAL_POINT.match(c)) for row in rows[1:] for c in row)
-    beyond = max(len(rows[1]) - len(rows[0]), 0) if len(rows) > 1 else 0
-    return TextFormat(encoding, separator, "," if commas > points else ".", beyond)
-
-
-def _encoding(head: bytes, path: Path) -> str:
-    if head.startswith(b"\xef\xbb\xbf"):
-        return "utf-8-sig"
-    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
-        return "utf-16"
-    if b"\x00" in head:
-        raise ArdchoiceError(
-            f"'{path}' is not a text table: it holds zero bytes. "
-            "Name a Parquet file with the ending .parquet; save a spreadsheet as CSV."
-        )
-    # The whole file decides: an accent may come only in the last row.
-    try:
-        with _opener(path)(path, "rt", encoding="utf-8", newline="") as file:
-            while file.read(SNIFF_BYTES):
-                pass
-    except UnicodeDecodeError:
-        return "cp1252"
-    except (OSError, EOFError, zlib.error) as error:
-        raise ArdchoiceError(f"'{path}' cannot be read to its end: {error}") from error
-    return "utf-8"
-
-
-def _cells(lines: list[str], separator: str) -> Iterator[list[str]]:
-    """The cells of every row; several blanks part cells like one."""
-    for row in csv.reader(lines, delimiter=separator, skipinitialspace=True):
-        yield [c.strip() for c in row if c or separator != " "]
-
-
-def _separator(lines: list[str]) -> str:
-    """The separator that cuts the most lines into the same number (>1) of cells.
-
-    Among equals a blank comes last, because it also stands inside names and dates; then the one
-    that makes the most cells wins.
-    """
-
-    def score(separator: str) -> tuple[float, bool, int]:
-        counts = Counter(map(len, _cells(lines, separator)))
-        cells, agreeing = counts.most_common(1)[0]
-        return (agreeing / len(lines) if cells > 1 else 0.0, separator != " ", cells)
-
-    best = max(CELL_SEPARATORS, key=score)
-    return best if score(best)[0] > 0 else ","
+        frame = frame.reset_index().iloc[:, : -style.beyond].set_axis(frame.columns, axis=1)
+    # A name padded with blanks is the same name.
+    names = [str(c).strip() for c in frame.columns]
+    return frame.set_axis(names, axis=1) if len(set(names)) == len(names) else frame

@@ -171,7 +171,7 @@ def make_base(data: ChoiceData, term: TermColumns, of: Of) -> Base:
 
 
 def _check(data: ChoiceData, term: TermColumns, attribute: Attribute) -> None:
-    """Whether the transform allows these values, found out once for every data."""
+    """Whether the transform allows these values, checked once for every data."""
     how = term.term.how
 
     def check() -> None:

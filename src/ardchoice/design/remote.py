@@ -54,11 +54,11 @@ class Workers:
     client
         Connected to the cluster.
     rows
-        Of a shard; from the size of the data unless told. The sums depend on it in their last
+        Of a shard. Default: from the size of the data. The sums depend on it in their last
         digits, and on nothing else of the cluster.
     keep
-        Bytes of expanded blocks that a worker keeps between passes; a share of its memory unless
-        told.
+        Bytes of expanded blocks that a worker keeps between passes. Default: a share of its
+        memory.
     patience
         Seconds to wait for a worker when none is left.
     """
@@ -211,7 +211,7 @@ class Workers:
             raise ArdchoiceError(
                 "The connection to the Dask scheduler is lost"
                 f"{f' ({error})' if error and str(error) else ''}. See whether it still runs; "
-                "then connect again and repeat the call, or resume the run: what was laid down "
+                "then connect again and repeat the call, or resume the run: what was saved "
                 "so far is kept."
             ) from error
 
@@ -219,7 +219,7 @@ class Workers:
         return (
             f"The cluster has had no worker for {self.patience:.0f} seconds. Start workers (or see "
             "in their logs why they ended: most often it is memory), then repeat the call or "
-            "resume the run: what was laid down so far is kept."
+            "resume the run: what was saved so far is kept."
         )
 
 
@@ -333,7 +333,7 @@ class Remote(StreamedBlocks):
     ----------
     design, workers
     standardise
-        What is done to every block; nothing unless told.
+        What is done to every block; default: nothing.
     """
 
     def __init__(

@@ -184,7 +184,7 @@ def _file(array: Array) -> Mapped | None:
     if not isinstance(whole, np.memmap) or whole.filename is None:
         return None
     if isinstance(whole.base, np.memmap) or whole.shape != array.shape:
-        return None  # a part of another, whose place is not told
+        return None  # a part of another, whose place is not known
     if array.strides != whole.strides or not array.flags.c_contiguous:
         return None
     path = Path(whole.filename).resolve()

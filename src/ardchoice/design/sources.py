@@ -1,4 +1,4 @@
-"""Where the blocks of a design live: kept in memory, or expanded anew in every pass."""
+"""Where the blocks of a design live: kept in memory, or expanded again in every pass."""
 
 from __future__ import annotations
 
@@ -59,13 +59,13 @@ class CachedBlocks(list[Block], BlockSource):
 
 
 class StreamedBlocks(BlockSource):
-    """Blocks that are expanded anew in every pass.
+    """Blocks that are expanded again in every pass.
 
     Parameters
     ----------
     design
     standardise
-        What is done to every block; nothing unless told.
+        What is done to every block; default: nothing.
     threads
         How many go through them.
     """
@@ -85,7 +85,7 @@ class StreamedBlocks(BlockSource):
 
     def map_reduce(self, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all blocks."""
-        # Told by who wants to know what a study cost: the columns of every pass.
+        # For who wants to know what a study cost: the columns of every pass.
         passes: list[int] = self.design.data.cached("passes", list)
         passes.append(self.design.n_columns)
         return reduce(

@@ -79,10 +79,10 @@ def measure_shard(shard: Shard, plan: Plan, measure: Measure[Measured], keep: in
 
 @cache
 def keep_freed_memory() -> None:
-    """Let glibc keep some of what is freed, as it does unless told otherwise.
+    """Let glibc keep some of what is freed, as it does by default.
 
     Dask tells it to give all of it back at once (MALLOC_TRIM_THRESHOLD_), so that every block would
-    be made of pages that the system has to find and clear anew: more work than the block itself.
+    be made of pages that the system has to find and clear again: more work than the block itself.
     """
     if sys.platform != "linux" or "MALLOC_TRIM_THRESHOLD_" not in os.environ:
         return
@@ -110,7 +110,7 @@ def other_version(found: set[str | None], wanted: str) -> str:
 class WorkerCache:
     """Expanded blocks of shards, kept between passes as far as memory allows.
 
-    A pass goes through all shards in turn, so that what came last is what is wanted last: what was
+    A pass processes all shards in turn, so that what came last is what is wanted last: what was
     kept of the same plan stays, and only that of other plans makes room.
     """
 

@@ -11,15 +11,17 @@ from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.estimation.baselines import null_loglik
-from ardchoice.estimation.covariance import ScoredSums, covariances, scored_pass
+from ardchoice.estimation.covariance import covariances
 from ardchoice.estimation.result import Result
 from ardchoice.families import (
     EstimationTask,
     Family,
     Mnl,
+    ScoredSums,
     Separation,
     family_pass,
     must_be_family,
+    scored_pass,
 )
 from ardchoice.numerics import Sums, single_blas_thread
 from ardchoice.space import Specification, Term, as_specification

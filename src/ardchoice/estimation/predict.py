@@ -50,7 +50,7 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
         errors = [p.message for p in error.problems if p.severity == "error"]
         reasons += [message.replace(FIX_OR_DROP, "").strip() for message in errors]
     else:
-        for note in new.warnings:
+        for note in (p for p in new.warnings if p.severity == "warning"):
             warnings.warn(note.message, ArdchoiceWarning, stacklevel=3)
     every = every_situation(table, new)
     rows = np.setdiff1d(np.arange(len(every)), dropped_situations(new))
@@ -68,9 +68,9 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
     if reasons:
         unit = "row" if new.source is None or new.source.layout == "wide" else "situation"
         gone = np.setdiff1d(np.arange(len(every)), rows)
-        told = rows_text(gone, np.array(every, dtype=object), unit)
+        named = rows_text(gone, np.array(every, dtype=object), unit)
         warnings.warn(
-            f"{told} cannot be predicted and left empty. {' '.join(reasons)}",
+            f"{named} cannot be predicted and left empty. {' '.join(reasons)}",
             ArdchoiceWarning,
             stacklevel=3,
         )

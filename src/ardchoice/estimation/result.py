@@ -28,11 +28,11 @@ from ardchoice.space import Specification
 
 Covariance = Literal["classical", "robust", "cluster"]
 MOST_CROSS = 10
-"""Up to this many alternatives, cross elasticities are given unless told otherwise."""
+"""Up to this many alternatives, cross elasticities are given by default."""
 
 
 SPOILS = 0.01
-"""Of a standard error: what may move with an estimate that runs to infinity and still have one."""
+"""Of a standard error: what may move with an estimate that diverges and still have one."""
 
 
 @dataclass(frozen=True)
@@ -292,7 +292,7 @@ class Result:
         that pleases, such as quality, it is negative: minus what one would pay for it.
 
         Where the cost enters in a form that is not linear, such as a logarithm, situations in which
-        it is exactly zero (holders of a season ticket) are left out of both means: nobody trades
+        it is exactly zero (holders of a season ticket) are excluded from both means: nobody trades
         money there. `n` is how many remain.
 
         An attribute with levels, such as a brand, or in classes has a row for each but the
@@ -305,10 +305,10 @@ class Result:
         attribute, cost
             Such as ``"TT"`` and ``"CO"``.
         by
-            Categorical covariates to segment by; unless told, those that either is interacted
+            Categorical covariates to segment by. Default: those that either is interacted
             with. ``[]`` for none.
         data
-            Situations to average over; those of the estimation unless told.
+            Situations to average over. Default: those of the estimation.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -347,9 +347,9 @@ class Result:
         by
             Categorical covariates to segment by.
         cross
-            Also the elasticities of other alternatives; with up to ten alternatives unless told.
+            Also the elasticities of other alternatives; default: with up to ten alternatives.
         data
-            Situations to sum over; those of the estimation unless told.
+            Situations to sum over. Default: those of the estimation.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -375,7 +375,7 @@ class Result:
     ) -> pd.DataFrame:
         """Delta method: the standard error of f(β) is √(∇f' Cov ∇f), over finite coefficients.
 
-        A coefficient that runs to infinity has no variance. It spoils the error only of what moves
+        A coefficient that diverges has no variance. It spoils the error only of what moves
         with it by more than `SPOILS` of that error: where it runs to, probabilities are 0 or 1, and
         what is summed over them hardly does.
         """

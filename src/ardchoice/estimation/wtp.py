@@ -47,7 +47,7 @@ def willingness_to_pay(
     Both means run over the situations of the segment where the alternative is available. With
     linear terms each is a coefficient (or a sum of some); otherwise an average marginal utility.
     Where the cost of an alternative enters in a form that is not linear, situations in which it is
-    exactly zero are left out of both: nobody trades money there, and a logarithm is steepest there.
+    exactly zero are excluded from both: nobody trades money there, and logarithms are steepest.
 
     Where the attribute has levels or classes, the numerator is minus the mean of V(level) -
     V(reference): what one would pay to have the level instead of the reference.

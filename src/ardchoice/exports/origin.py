@@ -154,10 +154,12 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     added = {*used.attributes} - {*source.attributes} | {*used.covariates} - {*source.covariates}
     if added:
         raise _OtherwiseError(f"The model uses columns that {name} does not have")
+    if source.derive:
+        raise _OtherwiseError(f"Columns were derived from those of {name}")
     if streams(str(source.path), None):
         raise _OtherwiseError(f"{name} is read part by part")
     try:
-        table = open_table(str(source.path))
+        table = open_table(str(source.path), source)
         again = _read_again(table, data, used)
     except (ArdchoiceError, OSError):
         raise _OtherwiseError(f"{name} cannot be read as it was any more") from None

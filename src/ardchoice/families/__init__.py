@@ -33,6 +33,7 @@ from ardchoice.families.mnl.separation import check_separation, vanished_directi
 from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
+from ardchoice.families.scores import ScoredSums, scored_pass
 
 __all__ = [
     "FAMILIES",
@@ -48,6 +49,7 @@ __all__ = [
     "ParameterLayout",
     "Prediction",
     "Resolved",
+    "ScoredSums",
     "Scores",
     "Separation",
     "Start",
@@ -65,6 +67,7 @@ __all__ = [
     "one_pass",
     "proves_maximum",
     "register_family",
+    "scored_pass",
     "start_near",
     "utilities",
     "vanished_directions",

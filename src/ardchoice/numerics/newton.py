@@ -19,7 +19,7 @@ HOPELESS_FACTOR = 4.0
 """Times the gain that the quadratic promises, beyond which nobody should hope."""
 SMALLEST_STEP = 1e-8
 LAST_PASS_FACTOR = 10.0
-"""Times the decrement foretold from the last two, below which a pass is taken for the last."""
+"""Times the decrement predicted from the last two, below which a pass is taken for the last."""
 STALLED = 0.1
 """Share of the decrement before above which it is rounding that is left."""
 ROUNDING = 1e-13
@@ -85,7 +85,7 @@ def maximise(
     Parameters
     ----------
     evaluate
-        (beta, whether this pass will be the last, as far as can be foreseen) -> Sums with gradient
+        (beta, whether this pass will be the last, as far as can be predicted) -> Sums with gradient
         and curvature.
     start
         Shape (D,).

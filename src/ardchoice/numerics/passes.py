@@ -1,7 +1,7 @@
 """The one pass: something is measured on every block, and the measures are added up.
 
 Estimation, relevance, covariance and prediction all use it; where the blocks live is the only
-thing that changes. A list of blocks is gone through here; anything else knows how to go through
+thing that changes. A list of blocks is processed here; anything else knows how to process
 its own (`BlockSource`).
 """
 

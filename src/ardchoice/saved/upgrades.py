@@ -32,6 +32,9 @@ def _from_1(content: Json) -> Json:
         _upgrade_choices(holder.get("data"))
     for tagged in (study["rule"], fit["solver"]):
         tagged["class"] = tagged.pop("kind")
+    for holder in (study, fit):
+        if isinstance(holder["space"], dict):
+            holder["space"]["options"] = holder["space"].pop("told")
     fit["revisited"] = fit.pop("recalled")
     fit["trace"]["of"] = fit["trace"].pop("of_most")
     fit["trace"] = {"columns": fit["trace"]}

@@ -34,7 +34,8 @@ class Structure:
     constants
         Constants stay.
     signs
-        Attribute -> ``"-"`` where more of it pleases nobody, ``"+"`` where it displeases nobody:
+        Attribute -> ``"-"`` where utility must not increase with it, ``"+"`` where it must not
+        decrease:
         asked of every alternative and of every segment that interactions create.
     force
         Patterns of terms that must be in.
@@ -74,8 +75,8 @@ class Structure:
         for attribute, sign in self.signs.items():
             if sign not in ("-", "+"):
                 raise SpecificationError(
-                    f"signs: {attribute!r} has {sign!r}; a sign is '-' (more of it pleases "
-                    "nobody) or '+' (it displeases nobody)."
+                    f"signs: {attribute!r} has {sign!r}; a sign is '-' (utility must not "
+                    "increase with it) or '+' (it must not decrease)."
                 )
         if self.one_form not in (True, False, "everywhere"):
             raise SpecificationError(

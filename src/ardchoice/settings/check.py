@@ -12,7 +12,7 @@ from pathlib import Path
 
 import numpy as np
 
-from ardchoice.data import ChoiceData, look_at, streams
+from ardchoice.data import ChoiceData, TextOptions, look_at, streams
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
 from ardchoice.families import must_be_identified, one_pass
@@ -70,7 +70,7 @@ def _read(text: str, path: Path) -> tuple[StudySettings, ChoiceData]:
     if settings is not None and settings.data.table is not None:
         try:
             table = path.parent / settings.data.table
-            seen = look_at(table)
+            seen = look_at(table, settings.data.make(TextOptions))
             table = table if streams(table, None) else seen
         except ArdchoiceError as error:
             mistakes.append(Mistake(("data", "table"), str(error)))
@@ -106,7 +106,7 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
     try:
         space = settings.make_space(data)
         if not len(space):
-            raise ArdchoiceError("the space is empty: every candidate was left out.")
+            raise ArdchoiceError("the space is empty: every candidate was excluded.")
     except ArdchoiceError as error:
         mistakes.append(Mistake(("space",), str(error)))
     structure = settings.make_structure()

@@ -116,7 +116,7 @@ def _role(role: Role | None) -> dict[str, Any]:
 
 
 def _space(space: SearchSpace) -> dict[str, Any]:
-    words = _fields(space.told)
+    words = _fields(space.options)
     return {**words, "depth": min(int(words["depth"]), MAX_INTERACTION_DEPTH)}
 
 

@@ -50,7 +50,7 @@ class _LostError(Exception):
 
 
 class _Scanner:
-    """Goes through the text once, from statement to statement."""
+    """Reads the text once, from statement to statement."""
 
     def __init__(self, text: str) -> None:
         self.text, self.at = text, 0

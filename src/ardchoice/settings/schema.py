@@ -1,7 +1,8 @@
 """`StudySettings`: one schema for study.toml, for Python objects and for saved studies.
 
 What is declared elsewhere is not declared again: the keys of [model], [space], [structure],
-[solver] and [selection] and those of a role are the fields of the dataclasses that use them.
+[solver], [selection], most of [data] and those of a role are the fields of the dataclasses that use
+them.
 """
 
 from __future__ import annotations
@@ -24,7 +25,15 @@ from pydantic import (
 )
 
 from ardchoice.ard import Dsvi, DsviPaper, Newton, Solver
-from ardchoice.data import Categorical, ChoiceData, Cut, Numeric, Role
+from ardchoice.data import (
+    Categorical,
+    ChoiceData,
+    Cut,
+    Numeric,
+    ReadingOptions,
+    Role,
+    TextOptions,
+)
 from ardchoice.errors import did_you_mean
 from ardchoice.families import FAMILIES, Family
 from ardchoice.formats import FORMATS
@@ -46,7 +55,6 @@ from ardchoice.settings.values import (
     ColumnOrSeveral,
     Columns,
     Count,
-    Labels,
     SpecificationText,
     as_tuple,
     as_validation_error,
@@ -94,6 +102,8 @@ def section(name: str, *classes: type, base: type[Section] = Section, **own: Any
         hints = get_type_hints(cls, include_extras=True)
         for field in fields(cls):
             key = FIELD_KEYS.get(cls, {}).get(field.name, field.name)
+            if key in base.model_fields:
+                continue  # which the base declares in the words of the file
             hint = FILE_TYPES.get(hints[field.name], hints[field.name])
             default = file_value(field.default)
             if field.default_factory is not MISSING:
@@ -223,8 +233,8 @@ def _without_own_name(name: str, how: Any) -> Any:
     return {} if how == name else how
 
 
-class DataSettings(Section):
-    """What was observed.
+class TableSettings(Section):
+    """What was observed: the table, and what its columns are.
 
     Attributes
     ----------
@@ -247,10 +257,6 @@ class DataSettings(Section):
         Wide: a pattern, or alternative -> column; Default: all always available.
     person, weight
         Columns.
-    drop_invalid
-        Whether to drop rows with errors.
-    missing_values
-        Values that stand for missing ones in attributes and covariates.
     """
 
     table: str | None = None
@@ -263,8 +269,6 @@ class DataSettings(Section):
     availability: Columns = None
     person: str | None = None
     weight: str | None = None
-    drop_invalid: bool = False
-    missing_values: Labels = ()
     attributes: Annotated[dict[str, AttributeSettings], BeforeValidator(_each)] = Field(
         default_factory=dict
     )
@@ -276,6 +280,22 @@ class DataSettings(Section):
     @classmethod
     def _spell_out(cls, value: Any) -> Any:
         return columns_by_alternative(value) if isinstance(value, Mapping) else value
+
+    @model_validator(mode="after")
+    def _check_text_options(self) -> TableSettings:
+        as_validation_error(lambda: self.make(TextOptions))
+        return self
+
+
+if TYPE_CHECKING:
+
+    class DataSettings(TableSettings):
+        """Also every option of reading."""
+
+        def __getattr__(self, name: str) -> Any: ...
+
+else:
+    DataSettings = section("DataSettings", ReadingOptions, base=TableSettings)
 
 
 def columns_by_alternative(data: Mapping[str, Any]) -> dict[str, Any]:

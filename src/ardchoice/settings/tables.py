@@ -7,8 +7,9 @@ from inspect import signature
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from ardchoice.data import ChoiceData, Table, look_at, read_long, read_wide, streams
+from ardchoice.data import ChoiceData, Table, TextOptions, look_at, read_long, read_wide, streams
 from ardchoice.errors import Mistake, SettingsError, did_you_mean
+from ardchoice.expressions import column_names, parse_expression
 from ardchoice.settings.names import column_mistakes, missing_mistakes
 
 if TYPE_CHECKING:
@@ -33,7 +34,7 @@ def read_choices(
             raise SettingsError([Mistake(("data", "table"), said)])
         table = Path(folder) / settings.table
     # Opened once; what is wrong with the roles is said all at once, before anything is read.
-    source = look_at(table)
+    source = look_at(table, settings.make(TextOptions))
     mistakes = [
         *column_mistakes(settings),
         *(m for m in missing_mistakes(settings) if m.key[1] not in ("table", "choice", "chosen")),
@@ -61,7 +62,9 @@ def table_mistakes(settings: DataSettings, table: Table, observed: bool = True) 
     named += [(("covariates", n), c.column or n) for n, c in settings.covariates.items()]
     named += [(("attributes", n), a.column or n) for n, a in settings.attributes.items()]
     named.append((("availability",), settings.availability))
-    known, out = set(table.columns), []
+    named += _names_in_expressions(settings, table, observed)
+    derive: Mapping[str, str] = settings.derive
+    known, out = {*table.columns, *derive}, []
     for key, where in named:
         columns = list(where.values()) if isinstance(where, Mapping) else [where]
         columns = list(where) if isinstance(where, tuple) else columns
@@ -79,3 +82,19 @@ def table_mistakes(settings: DataSettings, table: Table, observed: bool = True) 
                 if len(out) == MAX_ABSENT_COLUMNS:
                     return out
     return out
+
+
+def _names_in_expressions(
+    settings: DataSettings, table: Table, observed: bool
+) -> list[tuple[tuple[str, ...], object]]:
+    """The columns that derivations and the filter use; a derivation may use those before it."""
+    named: list[tuple[tuple[str, ...], object]] = []
+    made: set[str] = set()
+    for name, text in settings.derive.items():
+        needed = column_names(parse_expression(text))
+        missing = [c for c in needed if c not in made and c not in table.columns]
+        named += [(("derive", name), f"{c}") for c in missing]
+        made.add(name)
+    if settings.where is not None and observed:
+        named += [(("where",), c) for c in column_names(parse_expression(settings.where))]
+    return named

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from ardchoice.data import label
 from ardchoice.errors import ArdchoiceError
+from ardchoice.expressions import parse_expression
 from ardchoice.selection import Sign, listed
 from ardchoice.space import Term, Transform, number_text, parse_specification, parse_transform
 
@@ -241,6 +242,24 @@ Above = Annotated[float, Field(gt=0)]
 NotNegative = Annotated[float, Field(ge=0)]
 
 
+def _missing_values(value: object) -> object:
+    if not isinstance(value, Mapping):
+        return as_tuple(value)
+    return {_text_of(key, "a column"): as_tuple(codes) for key, codes in value.items()}
+
+
+def _expression(text: str) -> str:
+    as_validation_error(parse_expression, text)
+    return text
+
+
+MissingValues = Annotated[
+    tuple[Label, ...] | dict[str, tuple[Label, ...]], BeforeValidator(_missing_values)
+]
+Condition = Annotated[str, AfterValidator(_expression)]
+Derivations = dict[str, Condition]
+
+
 def _positive(weights: tuple[float, ...]) -> tuple[float, ...]:
     if weights and min(weights) <= 0:
         raise validation_error("weights of a penalty are positive.")
@@ -250,6 +269,7 @@ def _positive(weights: tuple[float, ...]) -> tuple[float, ...]:
 # -- From the types of Python's dataclasses to those of a study file -------------------------------
 
 FILE_TYPES: Mapping[Any, Any] = {
+    Mapping[str, str]: dict[str, str],
     tuple[Transform, ...] | Mapping[str, tuple[Transform, ...]]: Transforms,
     tuple[Term, ...]: Terms,
     tuple[str, ...]: Names,
@@ -270,6 +290,10 @@ FILE_TYPES: Mapping[Any, Any] = {
 """Type of a field -> what stands for it in a study file, where that is something else."""
 FIELD_BOUNDS: Mapping[str, Any] = {
     "base": Label | None,
+    "missing_values": MissingValues,
+    "derive": Derivations,
+    "where": Condition | None,
+    "skip_rows": Count,
     "remove": Patterns,
     "weights": Annotated[Numbers, Field(min_length=1), AfterValidator(_positive)],
     "depth": Annotated[int, Field(ge=0, le=MAX_INTERACTION_DEPTH)],

@@ -41,9 +41,11 @@ def _data(data: DataSettings) -> str:
     said = data.model_dump(exclude_defaults=True)
     said = {"table": data.table, "layout": data.layout, **said}
     if "missing_values" in said:
-        said["missing_values"] = _codes(said["missing_values"])
+        said["missing_values"] = _missing_values(said["missing_values"])
     codes = said.pop("alternatives", None)
-    lines = [f"{k} = {toml_value(v)}" for k, v in said.items() if v is not None and k not in _BELOW]
+    lines = [
+        f"{k} = {toml_value(v)}" for k, v in said.items() if v is not None and k not in _TABLES
+    ]
     below = []
     if codes and all(name == code for name, code in codes.items()):
         lines.append(f"alternatives = {toml_value(list(codes))}")
@@ -55,10 +57,20 @@ def _data(data: DataSettings) -> str:
             lines.append(f"{key} = {toml_value(list(roles))}")
         elif roles:
             below.append(toml_table(f"data.{key}", roles))
+    if said.get("derive"):
+        below.append(toml_table("data.derive", said["derive"]))
     return "\n\n".join(["\n".join(["[data]", *lines]), *below])
 
 
 _BELOW = ("attributes", "covariates")
+_TABLES = (*_BELOW, "derive")
+"""Keys of [data] that are tables of their own."""
+
+
+def _missing_values(value: object) -> object:
+    if isinstance(value, Mapping):
+        return {column: _codes(codes) for column, codes in value.items()}
+    return _codes(value)
 
 
 def _role(name: str, how: Mapping[str, Any]) -> object:

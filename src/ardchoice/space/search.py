@@ -45,7 +45,7 @@ class SearchSpace:
     """Candidate terms: every attribute in every form, alone and interacted with covariates.
 
     Candidates that cannot be (a logarithm of zero, an attribute that never varies, a combination
-    of levels that never occurs, a duplicate of another candidate) are left out, with the reason.
+    of levels that never occurs, a duplicate of another candidate) are excluded, with the reason.
 
     Parameters
     ----------
@@ -84,10 +84,10 @@ class SearchSpace:
     forced
         Those that must stay.
     dropped
-        What was left out -> why.
+        What was excluded -> why.
     columns
         How many columns each term has; shape (T,).
-    told
+    options
         The options it was made from.
     """
 
@@ -119,7 +119,7 @@ class SearchSpace:
             raise ArdchoiceError(f"depth counts the covariates of an interaction, not {depth}.")
         for name in attributes or ():
             must_know(name, data.attributes, f"There is no attribute {name!r}")
-        self.told = SpaceOptions(
+        self.options = SpaceOptions(
             transforms=_parsed_forms(data, transforms),
             by=by,
             base=base,
@@ -133,8 +133,10 @@ class SearchSpace:
             remove=(remove,) if isinstance(remove, str) else tuple(remove),
             force=tuple(dict.fromkeys(_given(force))),
         )
-        forced, patterns = self.told.force, self.told.remove
-        wanted = dict.fromkeys([*_crossed(data, self.told, self.base), *self.told.add, *forced])
+        forced, patterns = self.options.force, self.options.remove
+        wanted = dict.fromkeys(
+            [*_crossed(data, self.options, self.base), *self.options.add, *forced]
+        )
         candidates = Candidates(data)
         self.dropped: dict[Term, str] = {}
         kept: list[Term] = []
@@ -163,11 +165,11 @@ class SearchSpace:
         forced: Iterable[Term],
         dropped: Mapping[Term, str],
         columns: Sequence[int],
-        told: SpaceOptions,
+        options: SpaceOptions,
     ) -> SearchSpace:
         """A space as it was made before, without the data; for loading."""
         space = cls.__new__(cls)
-        space.base, space.alternatives, space.told = base, alternatives, told
+        space.base, space.alternatives, space.options = base, alternatives, options
         space.terms, space.forced, space.dropped = tuple(terms), tuple(forced), dict(dropped)
         space.columns = np.array(columns, dtype=np.intp)
         return space
@@ -207,7 +209,7 @@ class SearchSpace:
             reasons.setdefault(reason, []).append(term)
         for reason, terms in reasons.items():
             shown = ", ".join(map(str, terms[:3])) + (", ..." if len(terms) > 3 else "")
-            lines.append(f"left out ({len(terms)}): {shown}: {reason}")
+            lines.append(f"excluded ({len(terms)}): {shown}: {reason}")
         return "\n".join(lines)
 
 

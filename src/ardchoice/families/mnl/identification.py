@@ -33,7 +33,7 @@ INVOLVED = 1e-6
 
 
 def check_identification(curvature: Floats, design: Design, blocks: Iterable[Block]) -> None:
-    """Raise `IdentificationError` naming every set of coefficients that cannot be told apart.
+    """Raise `IdentificationError` naming every set of coefficients that is collinear.
 
     Parameters
     ----------

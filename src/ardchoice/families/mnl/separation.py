@@ -39,7 +39,7 @@ WIDE = 100.0
 def check_separation(
     fit: NewtonFit, curvature_at_zero: Floats, design: Design, blocks: Iterable[Block]
 ) -> None:
-    """Raise `SeparationError` naming the coefficients that run to infinity.
+    """Raise `SeparationError` naming the coefficients that diverge.
 
     Parameters
     ----------

@@ -30,7 +30,7 @@ ENOUGH = 1.0
 MOST_STEPS = 10
 LEFT = 1e-3
 """Share of the curvature at zero that must be left along every direction: a sample in which an
-estimate runs away, or that lacks a level, does not lead anywhere."""
+estimate diverges, or that lacks a level, does not lead anywhere."""
 GOLDEN = (5**0.5 - 1) / 2
 
 

@@ -99,7 +99,7 @@ def check_alternatives(nests: Nests, alternatives: tuple[str, ...]) -> None:
                 )
         if len(members) == len(alternatives):
             raise SpecificationError(
-                f"Nest {name!r} holds every alternative: its scale could not be told from the "
+                f"Nest {name!r} holds every alternative: its scale is not identified beside the "
                 "scale of utility. Leave at least one alternative out of it."
             )
 

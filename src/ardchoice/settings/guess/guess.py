@@ -42,7 +42,7 @@ ROLE_NAMES = (
 )
 """What can be answered instead of guessed."""
 MAX_SILENT_DROP_SHARE = 0.2
-"""Share of rows left out from which the file says so at the top."""
+"""Share of rows dropped from which the file says so at the top."""
 MAX_LISTED_SUSPECTS = 5
 """Suspicious values shown at the top, one by one."""
 
@@ -357,7 +357,7 @@ def _left_out(data: ChoiceData, rows: int) -> tuple[str, ...]:
         return ()
     share = 100 * gone / (gone + len(data))
     return (
-        f"{share:.0f}% of the choice situations are left out: see drop_invalid. Perhaps missing "
+        f"{share:.0f}% of the choice situations are dropped: see drop_invalid. Perhaps missing "
         "values say that an alternative was not available; then make columns with 1 and 0 that say "
         "so and name them as data.availability.",
     )

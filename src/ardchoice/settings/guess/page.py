@@ -16,7 +16,7 @@ from ardchoice.space import Term
 
 LINE_CHARACTERS = 96
 MAX_LISTED_NAMES = 12
-"""Columns left out that are listed one by one."""
+"""Columns not used that are listed one by one."""
 
 
 def write_page(

@@ -89,7 +89,7 @@ def find_covariates(
     situation: Column | None,
     person: Column | None = None,
 ) -> tuple[tuple[Variable, ...], dict[str, str]]:
-    """Facts about people, the likeliest to matter first in mind, and what is left out and why."""
+    """Facts about people, the likeliest to matter first in mind, and what is not used and why."""
     found: list[Variable] = []
     left_out: dict[str, str] = {}
     for column in columns:
@@ -148,7 +148,7 @@ def counts_within(person: Column, column: Column, situation: Column | None) -> b
     who, number = person.codes[order], column.codes[order]
     same = who[1:] == who[:-1]
     most = int(np.bincount(who).max())
-    # A few choices may have been left out, so that there are gaps.
+    # A few choices may have been dropped, so that there are gaps.
     return bool(same.any() and np.all(number[1:][same] > number[:-1][same])) and (
         column.distinct <= most + 2
     )
@@ -165,7 +165,7 @@ def covariate(column: Column) -> Variable:
     gone = f", missing in {share:.2g}%" if column.missing else ""
     few_missing = 0 < column.missing < RARE_LEVEL_SHARE * column.rows
     if few_missing:
-        gone += ": such rows are left out"
+        gone += ": such rows are dropped"
     if not column.numeric or (few and column.whole):
         how: dict[str, object] = {"kind": "categorical"}
         why = f"{column.distinct} different values: {_values(column)}{gone}"
@@ -183,7 +183,7 @@ def covariate(column: Column) -> Variable:
         if rare and len(kept) > 1:
             if sum(s for s in column.shares if s < RARE_LEVEL_SHARE) < TINY_LEVELS_SHARE:
                 how["levels"] = kept
-                why += f". Too few rows have {', '.join(rare[:6])}: they are left out"
+                why += f". Too few rows have {', '.join(rare[:6])}: they are dropped"
                 levels -= len(rare)
             else:
                 how["pool_below"] = RARE_LEVEL_SHARE

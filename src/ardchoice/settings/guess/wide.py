@@ -331,7 +331,7 @@ def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[s
                 f"The choice has the code {text} in {100 * share:.0f}% of the rows, and no columns "
                 f"belong to it: it is taken as an alternative '{name}' without attributes, such as "
                 "'none of these'. If it means that the answer is missing, remove it from "
-                "data.alternatives: its rows are then left out."
+                "data.alternatives: its rows are then dropped."
             )
     return codes, tuple(without), notes
 
