@@ -18,7 +18,10 @@ SPEC = "TRAIN: ASC + TT + CO x GA\nSM: ASC + TT\n*: CO"
 DIFFERENCE_STEP = 1e-5
 GRADIENT_TOLERANCE, HESSIAN_TOLERANCE = 1e-6, 1e-5
 """Relative to the largest element: what central differences leave."""
-EXAMPLES: dict[str, Family] = {"nested": ac.Nested({"existing": ["TRAIN", "CAR"]})}
+EXAMPLES: dict[str, Family] = {
+    "nested": ac.Nested({"existing": ["TRAIN", "CAR"]}),
+    "mixed": ac.Mixed({"*: CO": "normal", "SM: TT": "uniform"}),
+}
 """Families whose options the data would decide by default, with some that fit SPEC."""
 
 

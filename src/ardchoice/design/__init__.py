@@ -31,8 +31,8 @@ __all__ = [
     "StreamedBlocks",
     "TermColumns",
     "available_values",
-    "deviations",
     "current_execution",
+    "deviations",
     "learn_encoding",
     "running",
 ]

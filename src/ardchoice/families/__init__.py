@@ -17,6 +17,7 @@ from ardchoice.families.family import (
     coefficient_parameters,
     family_pass,
 )
+from ardchoice.families.mixed import Mixed
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
@@ -43,6 +44,7 @@ __all__ = [
     "Individuals",
     "Logsum",
     "Maximum",
+    "Mixed",
     "Mnl",
     "Nested",
     "Parameter",

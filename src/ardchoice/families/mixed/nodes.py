@@ -126,7 +126,7 @@ class NodeSet:
 
 
 def place_nodes(adapted: Adaptation, points: Floats) -> NodeSet:
-    """z = z* + C ε with their weights."""
+    """Z = z* + C ε with their weights."""
     z = adapted.mode[..., None] + adapted.root @ points
     if points.shape[1] == 1:
         density = -0.5 * z[:, 0] ** 2 - 0.5 * np.log(2 * np.pi)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import get_args
+from typing import cast, get_args
 
 from ardchoice.design import Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
@@ -41,7 +41,7 @@ class Draw:
                 f"{text!r}: only lognormal and truncated coefficients have a sign; a {bare} one "
                 "may be positive for some persons and negative for others."
             )
-        return cls(bare, sign if bare in SIGNED else 1)
+        return cls(cast(Distribution, bare), sign if bare in SIGNED else 1)
 
     def __str__(self) -> str:
         if self.distribution not in SIGNED or not self.sign:

@@ -45,7 +45,7 @@ class PersonGroup:
 
     @property
     def n_persons(self) -> int:
-        """n."""
+        """How many."""
         return len(self.unit)
 
     def take(self, which: Bools) -> PersonGroup:
