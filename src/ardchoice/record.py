@@ -20,8 +20,17 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 SELECTED, EQUAL_SHARES = "found", "equal shares"
-CONSTANTS_ONLY, PLAIN_LINEAR = "constants only", "plain linear"
-RESERVED_MODEL_NAMES = (SELECTED, EQUAL_SHARES, CONSTANTS_ONLY, PLAIN_LINEAR)
+CONSTANTS_ONLY, TEXTBOOK, ALL_SPECIFIC = "constants only", "textbook", "all specific"
+PLAIN_LINEAR = "plain linear"
+"""In studies saved by earlier versions: linear, alternative-specific where the space had such."""
+RESERVED_MODEL_NAMES = (
+    SELECTED,
+    EQUAL_SHARES,
+    CONSTANTS_ONLY,
+    TEXTBOOK,
+    ALL_SPECIFIC,
+    PLAIN_LINEAR,
+)
 """Models of every comparison, as far as the data identify them."""
 
 
@@ -122,9 +131,12 @@ class Evaluation:
     path
         Fit and held-out prediction as terms enter.
     comparisons
-        A row per model (the selected one, constants only, plain linear, given ones): model,
-        coefficients, loglik, aic, bic, rho2, rho2_bar, held_out (held-out log-likelihood, summed
-        over folds), accuracy (held-out hit rate).
+        A row per model (the selected one, constants only, the textbook model, every attribute
+        alternative-specific, given ones): model, coefficients, loglik, aic, bic, rho2, rho2_bar,
+        held_out (held-out log-likelihood, summed over folds), accuracy (held-out hit rate),
+        held_out_se (standard error of the difference of held_out from the selected model's),
+        wrong_signs (segments in which a recognised attribute has the wrong sign). The last two
+        are missing in studies of earlier versions.
     calibration
         Of held-out persons, a row per alternative and bin of predicted probability: alternative,
         predicted (mean), observed (share), n, low, high (interval of the share).

@@ -41,6 +41,7 @@ from ardchoice.selection import (
     compile_structure,
     must_be_rule,
     select,
+    with_expected_signs,
 )
 from ardchoice.space import SearchSpace, Specification
 
@@ -217,7 +218,7 @@ def specify(
     Study
     """
     started = time.perf_counter()
-    _check(data, space, structure, family)
+    structure = _check(data, space, structure, family)
     rule, solver = Ebic() if rule is None else rule, solver or Newton()
     must_be_rule(rule)
     rule = _with_seed(rule, seed)
@@ -286,8 +287,8 @@ def _halves(data: ChoiceData, seed: int) -> tuple[ChoiceData, ChoiceData]:
 
 def _check(
     data: ChoiceData, space: SearchSpace, structure: Structure | None, family: Family
-) -> None:
-    """Refuse what cannot go well before anything is fitted."""
+) -> Structure | None:
+    """Refuse what cannot go well before anything is fitted; the structure, signs by name."""
     must_be_choice_data(data)
     must_be_family(family)
     if not isinstance(space, SearchSpace):
@@ -295,8 +296,10 @@ def _check(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
         )
     compile_structure(structure, space)
+    structure = with_expected_signs(structure, data, space.terms)
     if structure is not None:
-        check_signs(structure.signs, data)
+        check_signs(structure.given_signs, data)
+    return structure
 
 
 def _estimate(

@@ -88,7 +88,7 @@ def test_missing_values_are_missing_in_derivations() -> None:
 def test_what_was_derived_and_left_out_is_shown() -> None:
     shown = str(read_table(covariates=COVARIATES, where="CITY != 'Bern'", derive=DERIVE))
     says(shown, "only where CITY != 'Bern'", "derived: BUS_TT = BUS_TT * (CLASS == 2)")
-    says(shown, "4 of 8 rows are left out, in which not CITY != 'Bern' (where).")
+    says(shown, "4 of 8 rows are dropped, in which not CITY != 'Bern' (where).")
 
 
 def test_mistakes_are_shown_at_their_place() -> None:

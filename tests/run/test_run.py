@@ -82,8 +82,13 @@ def test_the_results_are_those_of_the_same_calls_in_python(
         covariates=["G"],
         person="ID",
     )
-    space = ac.SearchSpace(data, {"TT": ["linear", "log1p"]}, by=["G"])
-    expected = ac.specify(data, space, rule=ac.HeldOut(folds=2, weights=(0.5, 2.0)))
+    space = ac.SearchSpace(data, {"TT": ["linear", "log1p"]}, by=["G"], generic=True)
+    expected = ac.specify(
+        data,
+        space,
+        structure=ac.Structure(signs="recognised"),
+        rule=ac.HeldOut(folds=2, weights=(0.5, 2.0)),
+    )
     assert study.specification == expected.specification
     np.testing.assert_array_equal(study.result.coefficients, expected.result.coefficients)
     written = pd.read_csv(base / "out" / "estimates.csv", index_col="coefficient")

@@ -140,6 +140,8 @@ def obeys(structure: ac.Structure | None, space: ac.SearchSpace, terms: Iterable
         return False
     if structure.one_form and not _one_form(kept, structure.one_form == "everywhere"):
         return False
+    if structure.one_coefficient and any(_same_slot(a, b) for a, b in combinations(kept, 2)):
+        return False
     constants = {t for t in candidates if t.what is None and not t.by}
     if structure.constants and not constants <= set(kept):
         return False
@@ -159,6 +161,14 @@ def obeys(structure: ac.Structure | None, space: ac.SearchSpace, terms: Iterable
         return False
     most = structure.max_coefficients
     return most is None or sum(int(count[t]) for t in kept) <= most
+
+
+def _same_slot(a: ac.Term, b: ac.Term) -> bool:
+    """Whether two terms are the same attribute in the same form for the same persons somewhere."""
+    everywhere = not a.where or not b.where
+    here = everywhere or bool(set(a.where) & set(b.where))
+    same = (a.what, a.how, frozenset(a.by)) == (b.what, b.how, frozenset(b.by))
+    return a.what is not None and same and here
 
 
 def subsets(count: int) -> Iterator[frozenset[int]]:

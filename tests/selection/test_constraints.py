@@ -58,7 +58,7 @@ def small_space(data: ac.ChoiceData, name: str) -> ac.SearchSpace:
 
 def only(**rules: object) -> ac.Structure:
     """These rules and no other."""
-    without = {"heredity": False, "one_form": False, "constants": False}
+    without = dict.fromkeys(("heredity", "one_form", "one_coefficient", "constants"), False)
     return ac.Structure(**(without | rules))  # type: ignore[arg-type]
 
 
@@ -128,6 +128,21 @@ def test_one_form_is_asked_within_alternatives_or_everywhere(space: ac.SearchSpa
 def test_a_shared_term_has_its_form_in_every_alternative(space: ac.SearchSpace) -> None:
     assert not valid(space, only(one_form=True), "*: CO", "B: log1p(CO)")
     assert valid(space, only(one_form=True), "*: CO", "B: CO")
+
+
+def test_a_generic_and_a_specific_coefficient_of_one_attribute_exclude_each_other(
+    space: ac.SearchSpace,
+) -> None:
+    rule = only(one_coefficient=True)
+    assert not valid(space, rule, "*: CO", "B: CO")
+    assert valid(space, rule, "*: CO")
+    assert valid(space, rule, "A: CO", "B: CO")
+    assert valid(space, rule, "*: CO", "B: TT")
+    why = compile_structure(rule, space).broken(numbers(space, "*: CO", "B: CO"))
+    assert why == [
+        "'B: CO' and '*: CO' cannot be in together: generic and alternative-specific coefficients "
+        "exclude each other (one_coefficient)"
+    ]
 
 
 def test_wildcards_force_and_forbid(space: ac.SearchSpace) -> None:
@@ -259,6 +274,7 @@ def random_structure(
     return ac.Structure(
         heredity=bool(rng.random() < 0.7),
         one_form=(True, False, "everywhere")[rng.integers(3)],  # type: ignore[arg-type]
+        one_coefficient=len(terms) % 2 == 0,
         constants=bool(rng.random() < 0.5),
         force=force,
         forbid=some(0, 2),

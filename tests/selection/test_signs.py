@@ -10,8 +10,9 @@ from selection_support import made, obeys, read, table, usual
 from signs_by_hand import Where, wrong_after_estimation, wrong_by_hand
 
 import ardchoice as ac
+from ardchoice.data import recognised_kind
 from ardchoice.design.encoding import learn_encoding
-from ardchoice.selection.signs import SIGN_GRID_POINTS, SignRules, WrongSign
+from ardchoice.selection.signs import SIGN_GRID_POINTS, SignRules, WrongSign, recognised_signs
 
 SPECIFICATIONS = {
     "linear": "A: TT\nB: TT + CO\nC: TT",
@@ -213,3 +214,64 @@ def test_the_warning_names_where_and_what_to_look_at(against: ac.ArdFit) -> None
         ac.ArdchoiceWarning, match=r"A: CO for G .* and 3 more. Look at what is forc"
     ):
         ac.select(against, structure=structure)
+
+
+# -- Recognised attributes -------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "kind"),
+    [
+        ("TT", "time"),
+        ("totcost", "money"),
+        ("CostCarCHF", "money"),
+        ("WaitingTimePT", "wait"),
+        ("NbTransf", "changes"),
+        ("opcost", "money"),
+        ("totalTripDurationMinutes", "time"),
+        ("TRAVEL.TIME", "time"),
+        ("Fahrzeit", "time"),
+        ("Coût", "money"),
+        ("HE", "wait"),
+        ("stayDurationMinutes", None),
+        ("outDepTime", None),
+        ("arrival_time", None),
+        ("departure time", None),
+        ("battery_lifetime", None),
+        ("cost_saving", None),
+        ("overtime", None),
+        ("discount on price", None),
+        ("brand", None),
+        ("speed", None),
+        ("welfare", None),
+        ("", None),
+    ],
+)
+def test_names_of_money_time_waits_and_changes_are_recognised(name: str, kind: str | None) -> None:
+    assert recognised_kind(name) == kind
+
+
+def test_recognised_signs_are_required_like_given_ones() -> None:
+    def cost_is_liked(frame: pd.DataFrame) -> dict[str, npt.ArrayLike]:
+        return {a: 1.5 * frame[f"{a}_CO"] - 2 * frame[f"{a}_TT"] for a in ("A", "B", "C")}
+
+    data = made(900, 5, cost_is_liked)
+    space = ac.SearchSpace(data, generic=True)
+    free = ac.specify(data, space)
+    assert free.result.wtp("TT", "CO")["estimate"].max() < 0
+    found = ac.specify(data, space, structure=ac.Structure(signs="recognised"))
+    assert found.structure == ac.Structure(signs={"TT": "-", "CO": "-"})
+    assert not any(t.what == "CO" for t in found.specification.terms)
+    assert any(t.what == "TT" for t in found.specification.terms)
+
+
+def test_what_may_be_negative_or_has_levels_has_no_recognised_sign() -> None:
+    frame = table(60, 0)
+    frame[["A_CO", "B_CO", "C_CO"]] -= 1.0
+    data = read(frame)
+    assert recognised_signs(data, ac.SearchSpace(data).terms) == {"TT": "-"}
+
+
+def test_signs_are_a_table_or_recognised() -> None:
+    with pytest.raises(ac.SpecificationError, match='or "recognised"'):
+        ac.Structure(signs="all")  # type: ignore[arg-type]

@@ -122,7 +122,7 @@ def test_what_tomllib_itself_gives_up_on_is_a_mistake_too(text):
         ('"log1p"', '"lgo1p"', "Did you mean 'log1p'"),
         ('"log1p"', "3", "is text, not 3"),
         ('"linear", "log1p", "segments( 4 )"', "", "empty"),
-        ('signs = { TT = "-", CO = "-" }', 'signs = "-"', "a table is wanted"),
+        ('signs = { TT = "-", CO = "-" }', 'signs = "-"', "or a table attribute"),
         ('CO = "-"', 'CO = "minus"', "there is no 'minus' here"),
         ('posterior = "diagonal"', "max_passes = 0", "at least 1"),
         ('posterior = "diagonal"', "start = nan", "finite"),
@@ -204,7 +204,8 @@ def test_settings_of_a_data_frame_say_that_a_file_must_be_named():
 
 def test_defaults_are_those_of_the_python_objects():
     settings = StudySettings()
-    assert settings.make_structure() == ac.Structure()
+    assert settings.make_structure() == ac.Structure(signs="recognised")
+    assert settings.space.generic is True
     assert settings.make_solver() == ac.Newton()
     assert settings.make_rule() == ac.Ebic()
     solvers = {"newton": ac.Newton(), "dsvi": ac.Dsvi(), "dsvi-paper": ac.Dsvi.paper()}

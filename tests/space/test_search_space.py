@@ -65,7 +65,10 @@ def test_generic_terms_stand_beside_specific_ones_or_alone(data: ac.ChoiceData) 
     assert "*: CO" in map(str, both.terms)
     assert "CAR: CO" in map(str, both.terms)
     alone = ac.SearchSpace(data, generic=True, specific=False)
-    assert [str(t) for t in alone.terms] == ["*: TT", "*: CO", "*: HE"]
+    names = [str(t) for t in alone.terms]
+    assert names == ["TRAIN: ASC", "SM: ASC", "*: TT", "*: CO", "*: HE"]
+    without = ac.SearchSpace(data, generic=True, specific=False, constants=False)
+    assert [str(t) for t in without.terms] == names[2:]
 
 
 def test_terms_can_be_added_removed_and_forced(data: ac.ChoiceData) -> None:

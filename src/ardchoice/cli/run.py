@@ -110,6 +110,7 @@ def print_report_path(console: Console, study: ac.Study, folder: Path) -> None:
 
 
 def _essentials(study: ac.Study, folder: Path) -> dict[str, object]:
+    from ardchoice.evaluation import alarms
     from ardchoice.run import REPORT
 
     result = study.result
@@ -121,4 +122,8 @@ def _essentials(study: ac.Study, folder: Path) -> dict[str, object]:
         "coefficients": result.n_parameters,
         "bic": result.bic,
         "converged": bool(study.fit.converged and result.converged),
+        "alarms": [
+            {"verdict": note.verdict, "title": note.title, "text": note.text}
+            for note in alarms(study)
+        ],
     }

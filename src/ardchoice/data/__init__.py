@@ -35,6 +35,7 @@ from ardchoice.data.recode import (
     factorise,
     mostly_numbers,
 )
+from ardchoice.data.recognised import Kind, recognised_kind
 from ardchoice.data.source import Layout, ReadingOptions, Source
 from ardchoice.data.stream import read_table
 from ardchoice.data.tables import (
@@ -61,6 +62,7 @@ __all__ = [
     "Counts",
     "Covariate",
     "Cut",
+    "Kind",
     "Layout",
     "Numeric",
     "ReadingOptions",
@@ -91,6 +93,7 @@ __all__ = [
     "read_long",
     "read_table",
     "read_wide",
+    "recognised_kind",
     "rows_text",
     "sentinels",
     "situation_ids",

@@ -120,14 +120,14 @@ def assemble(
 
 
 def _notes(table: Table, options: ReadingOptions, n_filtered: int) -> list[Problem]:
-    """What was detected, and what was left out as asked."""
+    """What was detected, and what was dropped as asked."""
     notes = []
     encoding = None if table.text is None else encoding_note(table.text)
     if encoding is not None and options.encoding is None:
         notes.append(Problem("note", "encoding", encoding))
     if n_filtered:
         share = f"{n_filtered:,} of {len(table):,} rows are"
-        text = f"{share} left out, in which not {options.where} (where)."
+        text = f"{share} dropped, in which not {options.where} (where)."
         notes.append(Problem("note", "filtered", text))
     return notes
 

@@ -63,7 +63,7 @@ def _head(data: ChoiceData) -> str:
 
 
 def _made(source: Source) -> str:
-    """What was derived and left out as asked."""
+    """What was derived and dropped as asked."""
     lines = [] if source.where is None else _wrap(f"only where {source.where}", 2)
     for name, expression in source.derive.items():
         lines += _wrap(f"derived: {name} = {expression}", 2)

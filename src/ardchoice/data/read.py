@@ -76,11 +76,11 @@ def read_wide(
         The grammar is ours: nothing is ever evaluated as code.
     where
         A condition over columns, such as ``"PURPOSE in (1, 3) and CHOICE != 0"``: rows where it
-        does not hold, or is missing, are left out. Situations to be predicted are not filtered.
+        does not hold, or is missing, are dropped. Situations to be predicted are not filtered.
     separator, encoding, decimal
         Of a text table. Default: detected.
     comment
-        Of a text table: a character; what follows it on a line is left out. Default: none.
+        Of a text table: a character; what follows it on a line is ignored. Default: none.
     skip_rows
         Of a text table: how many lines come before the header. Default: none.
     like
@@ -174,11 +174,11 @@ def read_long(
         The grammar is ours: nothing is ever evaluated as code.
     where
         A condition over columns, such as ``"PURPOSE in (1, 3) and CHOICE != 0"``: rows where it
-        does not hold, or is missing, are left out. Situations to be predicted are not filtered.
+        does not hold, or is missing, are dropped. Situations to be predicted are not filtered.
     separator, encoding, decimal
         Of a text table. Default: detected.
     comment
-        Of a text table: a character; what follows it on a line is left out. Default: none.
+        Of a text table: a character; what follows it on a line is ignored. Default: none.
     skip_rows
         Of a text table: how many lines come before the header. Default: none.
     like

@@ -48,7 +48,7 @@ class ReadingOptions(TextOptions):
     derive
         New column -> expression over columns, in order. Default: none.
     where
-        A condition over columns; rows where it does not hold are left out. Default: none.
+        A condition over columns; rows where it does not hold are dropped. Default: none.
     """
 
     layout: Layout

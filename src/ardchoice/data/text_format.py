@@ -43,7 +43,7 @@ class TextOptions:
     decimal
         The decimal sign, ``"."`` or ``","``. Default: detected.
     comment
-        A character; what follows it on a line is left out. Default: none.
+        A character; what follows it on a line is ignored. Default: none.
     skip_rows
         Lines before the header. Default: none.
     """

@@ -21,6 +21,7 @@ from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import Estimate, elasticities
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
+from ardchoice.estimation.nests import nests
 from ardchoice.estimation.summary import summarise
 from ardchoice.estimation.wtp import willingness_to_pay
 from ardchoice.families import Family, Mnl, ParameterLayout
@@ -271,6 +272,34 @@ class Result:
         must_be_choice_data(data)
         data.chosen()
         return individuals(self.model, data)
+
+    def nests(self, largest: int | None = None) -> pd.DataFrame:
+        """Every candidate nest of a multinomial logit, screened in one pass.
+
+        A score test of the scale of each nest against 1, clustered by person. Estimate the
+        promising ones with ``family=ac.Nested({...})``, or let ``ac.Nested(None)`` search.
+
+        Parameters
+        ----------
+        largest
+            Most alternatives of a nest. Default: all but one with up to ten alternatives; with
+            more, pairs only.
+
+        Returns
+        -------
+        DataFrame
+            alternatives, z, p (one-sided), p_adjusted (Bonferroni), admissible (whether μ would
+            rise above 1), mu (after one Newton step) and gain (the log-likelihood that step
+            promises); a row per nest, the largest z first.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> ac.fit_mnl(data, "*: TT + CO").nests().loc[0, "alternatives"]
+        'TRAIN, CAR'
+        """
+        return nests(self, largest)
 
     # -- What if ----------------------------------------------------------------------------
 

@@ -3,6 +3,7 @@
 And what is computed from a finished study: checks, willingness to pay, elasticities.
 """
 
+from ardchoice.evaluation.alarms import alarms
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import (
@@ -12,6 +13,7 @@ from ardchoice.evaluation.checks import (
     SignCheck,
     correlated_estimates,
     cut_off,
+    expected_signs,
     mean_probabilities,
     relevance_table,
     sign_checks,
@@ -40,6 +42,7 @@ __all__ = [
     "HeldOutScore",
     "SignCheck",
     "WillingnessToPay",
+    "alarms",
     "attribute_label",
     "baselines",
     "calibration",
@@ -48,6 +51,7 @@ __all__ = [
     "cut_off",
     "elasticities",
     "evaluate",
+    "expected_signs",
     "held_out",
     "is_time",
     "mean_probabilities",

@@ -11,7 +11,16 @@ import pandas as pd
 from ardchoice._types import Floats
 from ardchoice.estimation import Result
 from ardchoice.record import StudyRecord
-from ardchoice.selection import Evidence, FalseDiscovery, LambdaAbove, SignRules, WrongSign
+from ardchoice.selection import (
+    Evidence,
+    FalseDiscovery,
+    LambdaAbove,
+    Sign,
+    SignRules,
+    Structure,
+    WrongSign,
+    recognised_signs,
+)
 
 HIGH_CORRELATION = 0.95
 """Correlation from which two estimates are hardly identified apart."""
@@ -38,10 +47,31 @@ class SignCheck:
     wrong: tuple[str, ...]
 
 
+def expected_signs(result: Result, structure: Structure | None) -> dict[str, Sign]:
+    """Of recognised attributes (money, time, waits, changes) and those that were given.
+
+    They are checked whether or not they were required: a positive cost coefficient is a finding
+    that a modeller must see.
+    """
+    terms = [t.term for t in result.encoding.terms]
+    given = {} if structure is None else structure.given_signs
+    used = {t.what for t in terms}
+    return {
+        **recognised_signs(result.data, terms),
+        **{name: sign for name, sign in given.items() if name in used},
+    }
+
+
+def count_wrong_signs(result: Result, structure: Structure | None) -> int:
+    """Segments in which utility changes the wrong way with an attribute."""
+    rules = SignRules(expected_signs(result, structure), result.encoding, result.data)
+    return rules.count(range(len(result.encoding.terms)), result.coefficients)
+
+
 def sign_checks(record: StudyRecord) -> list[SignCheck]:
     """Expected signs against the estimates, by alternative and attribute."""
-    signs = {} if record.structure is None else record.structure.signs
     result = record.result
+    signs = expected_signs(result, record.structure)
     rules = SignRules(signs, result.encoding, result.data)
     terms = range(len(result.encoding.terms))
     wrong: dict[tuple[str, str], list[WrongSign]] = {}

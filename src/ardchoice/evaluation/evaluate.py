@@ -24,13 +24,14 @@ from ardchoice.estimation import (
 )
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
+from ardchoice.evaluation.checks import count_wrong_signs
 from ardchoice.evaluation.cross_validation import score_refit
 from ardchoice.evaluation.path import selection_path
 from ardchoice.evaluation.stability import stability
 from ardchoice.families import Family, Mnl
 from ardchoice.progress import Listener, PhaseProgress
 from ardchoice.record import RESERVED_MODEL_NAMES, SELECTED, Evaluation, Note, Path, StudyRecord
-from ardchoice.selection import Bic, Ebic, select
+from ardchoice.selection import Bic, Ebic, Structure, select
 from ardchoice.space import Specification, as_specification
 
 
@@ -83,7 +84,7 @@ def evaluate(
     stable = _stability(record, stability_pairs, listener, keep, notes) if stability_pairs else None
     return Evaluation(
         path=path,
-        comparisons=_comparisons(data, models, validated),
+        comparisons=_comparisons(data, models, validated, record.structure),
         calibration=_calibration(data, validated),
         stability=stable,
         folds=folds,
@@ -189,7 +190,10 @@ def _estimate(data: ChoiceData, specification: Specification, family: Family) ->
 
 
 def _comparisons(
-    data: ChoiceData, models: list[_Model], validated: CrossValidation
+    data: ChoiceData,
+    models: list[_Model],
+    validated: CrossValidation,
+    structure: Structure | None,
 ) -> pd.DataFrame:
     rows = []
     for m, model in enumerate(models):
@@ -199,9 +203,21 @@ def _comparisons(
             figures: list[float] = [0, null, -2 * null, -2 * null, 0.0, 0.0]
         else:
             figures = [r.n_parameters, r.loglik, r.aic, r.bic, r.rho2, r.rho2_bar]
-        rows.append([model.name, *figures, validated.loglik(m), validated.accuracy(m)])
+        held_out = [validated.loglik(m), validated.accuracy(m), _difference_error(validated, m)]
+        wrong = 0 if r is None else count_wrong_signs(r, structure)
+        rows.append([model.name, *figures, *held_out, wrong])
     names = ["model", "coefficients", "loglik", "aic", "bic", "rho2", "rho2_bar"]
-    return pd.DataFrame(rows, columns=[*names, "held_out", "accuracy"])
+    return pd.DataFrame(
+        rows, columns=[*names, "held_out", "accuracy", "held_out_se", "wrong_signs"]
+    )
+
+
+def _difference_error(validated: CrossValidation, model: int) -> float:
+    """Standard error of a model's held-out log-likelihood minus the first one's, from folds."""
+    if len(validated.folds) < 2:
+        return np.nan
+    apart = [f.scores[model].loglik - f.scores[0].loglik for f in validated.folds]
+    return float(np.sqrt(len(apart)) * np.std(apart, ddof=1))
 
 
 # -- Cross-validation ------------------------------------------------------------------------------

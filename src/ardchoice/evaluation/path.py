@@ -59,7 +59,7 @@ def selection_path(
     constraints = compile_structure(structure, fit.space)
     with running(fit.execution), single_blas_thread():
         models = RefitCache.of(fit)
-        criterion = rule.criterion(models.n, np.asarray(fit.space.columns))
+        criterion = rule.criterion(models.n, constraints.searched_columns)
         sets = nested(fit, constraints, most)
 
         def procedure(train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
@@ -76,7 +76,7 @@ def selection_path(
             fitted = models.refit(selected, start)
             start, count = fitted.beta, constraints.count(selected)
             new = ", ".join(str(fit.terms[t]) for t in sorted(selected - before))
-            value = criterion.value(fitted.loglik, count, len(selected))
+            value = criterion.value(fitted.loglik, count, constraints.searched(selected))
             rows.append((new or "(nothing)", count, fitted.loglik, value, validated.loglik(i)))
             before = selected
     names = ["entered", "parameters", "loglik", "criterion", "held_out"]

@@ -96,7 +96,7 @@ def cost_attribute(record: StudyRecord) -> tuple[str | None, str]:
     The attribute that is called like a cost; of several, one whose sign is expected to be negative.
     """
     called = [name for name in sloped_attributes(record.result) if _COST.search(name)]
-    signs = {} if record.structure is None else record.structure.signs
+    signs = {} if record.structure is None else record.structure.given_signs
     negative = [name for name in called if signs.get(name) == "-"]
     if negative:
         return negative[0], "it is called like a cost and its sign is expected to be negative"

@@ -33,6 +33,7 @@ from ardchoice.families.mnl.kernel import (
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
+from ardchoice.families.nested.screening import candidate_subsets, screen_nests
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 from ardchoice.families.scores import ScoredSums, scored_pass
 
@@ -55,6 +56,7 @@ __all__ = [
     "Scores",
     "Separation",
     "Start",
+    "candidate_subsets",
     "check_identification",
     "check_separation",
     "choice_probabilities",
@@ -70,6 +72,7 @@ __all__ = [
     "proves_maximum",
     "register_family",
     "scored_pass",
+    "screen_nests",
     "start_near",
     "utilities",
     "vanished_directions",

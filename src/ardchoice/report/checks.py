@@ -59,12 +59,13 @@ def sanity(record: StudyRecord) -> list[Note]:
 
 def _signs(record: StudyRecord) -> Note:
     checks = sign_checks(record)
-    if not checks or record.structure is None:
-        text = "No expected signs were given, so none were required or checked."
+    if not checks:
+        text = "No attribute of the model has an expected sign."
         return Note("plain", "Signs", text)
     segments = sum(check.segments for check in checks)
     wrong = sum(len(check.wrong) for check in checks)
-    names = ", ".join(f"{k} ({SIGNS[v]})" for k, v in record.structure.signs.items())
+    signs = {check.attribute: check.expected for check in checks}
+    names = ", ".join(f"{k} ({SIGNS[v]})" for k, v in signs.items())
     if wrong:
         text = f"The sign is wrong in {wrong} of {segments} segments; expected {names}."
         return Note("bad", "Signs not as expected", text)

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from ardchoice.evaluation import (
+    alarms,
     cut_off,
     elasticities,
     relevance_table,
@@ -35,6 +36,7 @@ class Findings:
     equations = cached_property(lambda self: equations(self.record.result))
     wtp = cached_property(lambda self: willingness_to_pay(self.record))
     elasticities = cached_property(lambda self: elasticities(self.record))
+    alarms = cached_property(lambda self: alarms(self.record, self.wtp))
     signs = cached_property(lambda self: sign_checks(self.record))
     cut_off = cached_property(lambda self: cut_off(self.record))
     relevance = cached_property(lambda self: relevance_table(self.record))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from ardchoice.estimation import ALL, Result
-from ardchoice.evaluation import attribute_label, willingness_to_pay
+from ardchoice.evaluation import alarms, attribute_label, willingness_to_pay
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.style import one_line
 from ardchoice.space import Specification
@@ -33,7 +33,8 @@ def summarise_record(record: StudyRecord) -> str:
     model is called like a cost.
     """
     specification, result, other = record.specification, record.result, record.selection_result
-    parts = [_head(record), str(specification), *map(_fill, specification.notes)]
+    parts = [_head(record), *_alarms(record), str(specification)]
+    parts += map(_fill, specification.notes)
     if other is None:
         parts += [result.summary(), *map(_fill, record.notes), _fill(CONDITIONAL)]
     else:
@@ -55,6 +56,12 @@ def _head(record: StudyRecord) -> str:
         f"{record.result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
         f"selected by {rule}{value} in {record.seconds:.1f} s{verdict}"
     )
+
+
+def _alarms(record: StudyRecord) -> list[str]:
+    """Why the model must not be used as it is, before it is shown."""
+    words = {"bad": "✗", "look": "!"}
+    return [_fill(f"{words[note.verdict]} {one_line(str(note))}") for note in alarms(record)]
 
 
 def _side_by_side(left: Result, right: Result) -> str:

@@ -15,10 +15,17 @@ from ardchoice.selection.rules import (
 )
 from ardchoice.selection.search import SearchStep
 from ardchoice.selection.select import select
-from ardchoice.selection.signs import SignRules, WrongSign, check_signs
-from ardchoice.selection.structure import Sign, Structure, listed
+from ardchoice.selection.signs import (
+    SignRules,
+    WrongSign,
+    check_signs,
+    recognised_signs,
+    with_expected_signs,
+)
+from ardchoice.selection.structure import RECOGNISED_SIGNS, Sign, Signs, Structure, listed
 
 __all__ = [
+    "RECOGNISED_SIGNS",
     "Bic",
     "Constraints",
     "Ebic",
@@ -31,6 +38,7 @@ __all__ = [
     "SearchStep",
     "Sign",
     "SignRules",
+    "Signs",
     "Structure",
     "TermSet",
     "WrongSign",
@@ -38,5 +46,7 @@ __all__ = [
     "compile_structure",
     "listed",
     "must_be_rule",
+    "recognised_signs",
     "select",
+    "with_expected_signs",
 ]

@@ -44,6 +44,7 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
         conflicts=tuple(conflicts),
         partners=tuple(partners),
         costs=_costs(structure, terms),
+        textbook=_textbook(terms),
         max_terms=structure.max_terms,
         max_coefficients=structure.max_coefficients,
         why_forced=forced,
@@ -64,7 +65,7 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
 
 def _check_signs(structure: Structure, terms: Sequence[Term]) -> None:
     known = dict.fromkeys(t.what for t in terms if t.what is not None)
-    for attribute in structure.signs:
+    for attribute in structure.given_signs:
         if attribute not in known:
             covariates = {name for t in terms for name in t.by}
             hint = (
@@ -99,16 +100,15 @@ def _overlap(a: Term, b: Term) -> bool:
 
 def _conflicts(structure: Structure, terms: Sequence[Term]) -> list[dict[int, str]]:
     out: list[dict[int, str]] = [{} for _ in terms]
-    if structure.one_form:
-        by_attribute: dict[str, list[int]] = {}
-        for t, term in enumerate(terms):
-            if term.what is not None:
-                by_attribute.setdefault(term.what, []).append(t)
-        everywhere = structure.one_form == "everywhere"
-        for members in by_attribute.values():
-            for a, b in combinations(members, 2):
-                if terms[a].how != terms[b].how and (everywhere or _overlap(terms[a], terms[b])):
-                    out[a][b] = out[b][a] = "one form per attribute"
+    by_attribute: dict[str, list[int]] = {}
+    for t, term in enumerate(terms):
+        if term.what is not None:
+            by_attribute.setdefault(term.what, []).append(t)
+    for members in by_attribute.values():
+        for a, b in combinations(members, 2):
+            why = _why_not_both(structure, terms[a], terms[b])
+            if why is not None:
+                out[a][b] = out[b][a] = why
     for entry in structure.exclusive:
         patterns = listed(entry)
         sets = [_matching(p, terms, "exclusive") for p in patterns]
@@ -124,6 +124,17 @@ def _conflicts(structure: Structure, terms: Sequence[Term]) -> list[dict[int, st
             if a != b:
                 out[a][b] = out[b][a] = why
     return out
+
+
+def _why_not_both(structure: Structure, a: Term, b: Term) -> str | None:
+    """Why two terms of one attribute exclude each other; None where they do not."""
+    if a.how != b.how:
+        everywhere = structure.one_form == "everywhere"
+        if structure.one_form and (everywhere or _overlap(a, b)):
+            return "one form per attribute"
+    elif structure.one_coefficient and set(a.by) == set(b.by) and _overlap(a, b):
+        return "generic and alternative-specific coefficients exclude each other (one_coefficient)"
+    return None
 
 
 def _partners(structure: Structure, terms: Sequence[Term]) -> list[frozenset[int]]:
@@ -268,6 +279,22 @@ def _costs(structure: Structure, terms: Sequence[Term]) -> npt.NDArray[np.float6
             for t in terms
         ]
     )
+
+
+def _textbook(terms: Sequence[Term]) -> frozenset[int]:
+    """Constants and generic linear attributes, where a space has such: no finds of a search.
+
+    They are what a modeller estimates before searching anything, so that a criterion that charges
+    for the size of the search does not charge for them: what is selected then has no higher BIC
+    than the textbook model, unless that breaks a rule.
+    """
+    generic = {
+        t
+        for t, term in enumerate(terms)
+        if term.what is not None and not (term.where or term.by) and term.how == Linear()
+    }
+    constants = {t for t, term in enumerate(terms) if term.what is None and not term.by}
+    return frozenset(generic | constants if generic else ())
 
 
 def _counterparts(terms: Sequence[Term]) -> dict[object, dict[Transform, int]]:

@@ -71,6 +71,8 @@ class Constraints:
         For every term those that are in when it is, and out when it is out.
     costs
         What every term adds to a criterion besides its columns; shape (T,).
+    textbook
+        Terms that do not count as finds of the search: see `searched`.
     max_terms, max_coefficients
     notes
         On rules that have no effect, a sentence each.
@@ -84,6 +86,7 @@ class Constraints:
     conflicts: tuple[Mapping[int, str], ...]
     partners: tuple[TermSet, ...]
     costs: npt.NDArray[np.float64]
+    textbook: TermSet = frozenset()
     max_terms: int | None = None
     max_coefficients: int | None = None
     why_forced: Mapping[int, str] = field(default_factory=dict)
@@ -162,6 +165,22 @@ class Constraints:
     def count(self, selected: Iterable[int]) -> int:
         """Coefficients of a set of terms."""
         return sum(map(self._sizes.__getitem__, selected))
+
+    def searched(self, selected: TermSet) -> int:
+        """How many terms of a set the search had to find: all but those of the textbook."""
+        return len(selected) - len(selected & self.textbook)
+
+    @cached_property
+    def searched_columns(self) -> npt.NDArray[np.intp]:
+        """Columns of every candidate that the search has to find."""
+        found = np.ones(len(self.terms), dtype=bool)
+        found[list(self.textbook)] = False
+        return self.columns[found]
+
+    @cached_property
+    def is_searched(self) -> npt.NDArray[np.intp]:
+        """1 for every term that the search has to find, 0 for those of the textbook; (T,)."""
+        return np.array([int(t not in self.textbook) for t in range(len(self.terms))])
 
     def cost(self, selected: Iterable[int]) -> float:
         """What a set of terms adds to a criterion besides its coefficients."""
@@ -287,7 +306,29 @@ class Constraints:
                 continue
             rest = selected.difference(members)
             out += [rest | {t} for t in shared if t not in selected] + [rest | single]
+        out += self._regrouped_with_interactions(selected)
         return self.valid_among(out, selected)
+
+    def _regrouped_with_interactions(self, selected: TermSet) -> list[TermSet]:
+        """The same for an attribute with all its interactions, which need their main terms."""
+        families: dict[object, list[int]] = {}
+        for t in selected:
+            term = self.terms[t]
+            if term.what is not None:
+                families.setdefault((term.what, term.how), []).append(t)
+        out = []
+        for members in families.values():
+            if len(members) < 2:
+                continue
+            rest = selected.difference(members)
+            for want_shared in (True, False):
+                moved: set[int] = set()
+                for t in members:
+                    term = self.terms[t]
+                    same = self._by_content[term.what, term.how, frozenset(term.by)]
+                    moved.update(u for u in same if (len(self.terms[u].where) != 1) == want_shared)
+                out.append(rest | moved)
+        return out
 
     def bundled(self, selected: TermSet) -> list[TermSet]:
         """Valid sets with a covariate interacted in several places at once, or in none of them.

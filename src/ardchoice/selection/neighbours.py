@@ -103,7 +103,10 @@ def neighbours(
             simple = mask
         mask[kept] = False
         terms = np.flatnonzero(mask)
-        penalty = criterion.penalty(counts[r] + constraints.columns[terms], len(base) + 1)
+        penalty = criterion.penalty(
+            counts[r] + constraints.columns[terms],
+            constraints.searched(base) + constraints.is_searched[terms],
+        )
         values = penalty + constraints.costs[terms] + costs[r] - 2 * (reached[r] + gains[r, terms])
         found.extend(base, terms, values)
     found.add(bases[1:], _values(bases[1:], reached[1:], constraints, criterion))
@@ -140,14 +143,15 @@ def _values(
 ) -> Floats:
     """`predict` for many."""
     counts, costs = _sums(sets, constraints)
-    return criterion.penalty(counts, np.array([len(s) for s in sets])) + costs - 2 * logliks
+    terms = np.array([constraints.searched(s) for s in sets])
+    return criterion.penalty(counts, terms) + costs - 2 * logliks
 
 
 def predict(
     selected: TermSet, loglik: float, constraints: Constraints, criterion: Criterion
 ) -> float:
     """The criterion of a set of terms that reaches a log-likelihood, with what its forms cost."""
-    value = criterion.value(loglik, constraints.count(selected), len(selected))
+    value = criterion.value(loglik, constraints.count(selected), constraints.searched(selected))
     return value + constraints.cost(selected)
 
 

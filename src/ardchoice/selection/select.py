@@ -35,7 +35,7 @@ from ardchoice.selection.rules import (
     must_be_rule,
 )
 from ardchoice.selection.search import Problem, SearchStep, search
-from ardchoice.selection.signs import SignRules
+from ardchoice.selection.signs import SignRules, with_expected_signs
 from ardchoice.selection.structure import Sign, Structure
 from ardchoice.selection.surrogate import Surrogate
 from ardchoice.space import Specification
@@ -87,8 +87,9 @@ def select(
         )
     rule = Ebic() if rule is None else rule
     must_be_rule(rule)
+    structure = with_expected_signs(structure, fit.data, fit.terms)
     constraints = compile_structure(structure, fit.space)
-    signs = SignRules({} if structure is None else structure.signs, fit.encoding, fit.data)
+    signs = SignRules({} if structure is None else structure.given_signs, fit.encoding, fit.data)
     with running(fit.execution), single_blas_thread():
         found = _select(fit, rule, constraints, signs, progress, keep)
     found = replace(found, alerts=(*constraints.notes, *found.alerts))
@@ -212,7 +213,7 @@ def _by_search(
 ) -> Specification:
     few = few_passes(fit)
     models = (RefitCache.of_many if few else RefitCache.of)(fit, keep.journal("refits"))
-    criterion = rule.criterion(models.n, constraints.columns)
+    criterion = rule.criterion(models.n, constraints.searched_columns)
     problem = Problem(models, constraints, criterion, signs)
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
     found = search(problem, starts(fit, constraints), progress=progress, surrogate=near)
@@ -234,7 +235,7 @@ def few_passes(fit: ArdFit) -> bool:
 
 
 def starts(fit: ArdFit, constraints: Constraints) -> list[TermSet]:
-    """Valid sets to search from: what relevance finds strong, what it finds fair, and the least."""
+    """Valid sets to search from: what relevance finds strong or fair, the textbook, the least."""
     frame = fit.relevance()
     statistic, columns = frame["statistic"].to_numpy(), frame["columns"].to_numpy()
     strength = np.nan_to_num(frame["evidence"].to_numpy(), nan=0.0)
@@ -247,6 +248,8 @@ def starts(fit: ArdFit, constraints: Constraints) -> list[TermSet]:
         )
         for share in START_PENALTY_SHARES
     ]
+    if constraints.textbook:
+        out.append(constraints.build(strength, sorted(constraints.textbook)))
     return list(dict.fromkeys([*out, constraints.least()]))
 
 
@@ -265,7 +268,7 @@ def best_weight(
         rules = SignRules(signs, inside.encoding, train)
         out = []
         for weight in rule.weights:
-            criterion = Bic(weight).criterion(models.n, constraints.columns)
+            criterion = Bic(weight).criterion(models.n, constraints.searched_columns)
             found = search(Problem(models, constraints, criterion, rules), begin)
             out.append(FoldScore(models.loglik_on(held_out, found.best)))
         return out

@@ -9,7 +9,7 @@ of linear inequalities on the coefficients, A β ≤ 0.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import product
 from math import prod
@@ -18,11 +18,17 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData, Values, values_of, weighted_quantiles
+from ardchoice.data import (
+    ChoiceData,
+    Values,
+    recognised_kind,
+    values_of,
+    weighted_quantiles,
+)
 from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError
-from ardchoice.selection.structure import Sign
-from ardchoice.space import Classes, Piecewise
+from ardchoice.selection.structure import Sign, Structure
+from ardchoice.space import Classes, Piecewise, Term
 
 SIGN_GRID_POINTS = 101
 """Values of an attribute at which its contribution is looked at, ends included."""
@@ -150,6 +156,39 @@ class SignRules:
             direction = 1.0 if self.signs[attribute] == "-" else -1.0
             self._known[key] = _make(self.data, j, attribute, encoded, direction)
         return self._known[key]
+
+
+def recognised_signs(data: ChoiceData, terms: Iterable[Term]) -> dict[str, Sign]:
+    """``"-"`` for every attribute of some terms that is called like money, time, waits or changes.
+
+    What is categorical has no more or less of it, and what may be negative (a difference, a saving)
+    is not what its name says.
+    """
+    used = dict.fromkeys(t.what for t in terms if t.what is not None)
+    return {
+        name: "-"
+        for name in used
+        if recognised_kind(name) is not None
+        and data.attributes[name].levels is None
+        and _is_never_negative(data, name)
+    }
+
+
+def _is_never_negative(data: ChoiceData, name: str) -> bool:
+    attribute = data.attributes[name]
+    return all(
+        values_of(data, attribute, (j,)).values.min(initial=0.0) >= 0
+        for j in attribute.alternatives
+    )
+
+
+def with_expected_signs(
+    structure: Structure | None, data: ChoiceData, terms: Iterable[Term]
+) -> Structure | None:
+    """The structure with the signs of recognised attributes given by name."""
+    if structure is None or not isinstance(structure.signs, str):
+        return structure
+    return replace(structure, signs=recognised_signs(data, terms))
 
 
 def check_signs(signs: Mapping[str, Sign], data: ChoiceData) -> None:

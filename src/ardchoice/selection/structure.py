@@ -11,6 +11,8 @@ import numpy as np
 from ardchoice.errors import SpecificationError
 
 Sign = Literal["-", "+"]
+RECOGNISED_SIGNS: Literal["recognised"] = "recognised"
+Signs = Mapping[str, Sign] | Literal["recognised"]
 Patterns = str | Sequence[str]
 
 
@@ -28,6 +30,9 @@ class Structure:
     one_form
         One functional form per attribute and alternative: not ``TT`` and ``log(TT)`` together.
         ``"everywhere"``: the same form in all alternatives.
+    one_coefficient
+        One coefficient per attribute, form and alternative: generic or alternative-specific, not
+        both together. Interactions may still be specific where the main term is generic.
     linear_unless
         How much better, in the criterion, a transformed attribute must be than the attribute as it
         is: where the data can hardly tell, the simpler form stays. 0 for no preference.
@@ -52,9 +57,10 @@ class Structure:
 
     heredity: bool = True
     one_form: bool | Literal["everywhere"] = True
+    one_coefficient: bool = True
     linear_unless: float = 2.0
     constants: bool = True
-    signs: Mapping[str, Sign] = field(default_factory=dict, hash=False)
+    signs: Signs = field(default_factory=dict, hash=False)
     force: Patterns = ()
     forbid: Patterns = ()
     exclusive: Sequence[Patterns] = ()
@@ -63,8 +69,10 @@ class Structure:
     max_coefficients: int | None = None
 
     def __post_init__(self) -> None:
-        if not isinstance(self.signs, Mapping):
-            raise SpecificationError('signs is a dict, such as {"TT": "-", "CO": "-"}.')
+        if self.signs != RECOGNISED_SIGNS and not isinstance(self.signs, Mapping):
+            raise SpecificationError(
+                'signs is a dict, such as {"TT": "-", "CO": "-"}, or "recognised".'
+            )
         for name in ("force", "forbid"):
             _check_patterns(name, getattr(self, name))
         for name in ("exclusive", "together"):
@@ -72,7 +80,7 @@ class Structure:
                 raise SpecificationError(f"{name} is a list of groups: [('A: TT', 'A: CO')].")
             for entry in getattr(self, name):
                 _check_patterns(name, entry)
-        for attribute, sign in self.signs.items():
+        for attribute, sign in self.given_signs.items():
             if sign not in ("-", "+"):
                 raise SpecificationError(
                     f"signs: {attribute!r} has {sign!r}; a sign is '-' (utility must not "
@@ -94,10 +102,21 @@ class Structure:
             if most is not None and not (isinstance(most, (int, np.integer)) and most >= 0):
                 raise SpecificationError(f"{name} is a whole number, not {most!r}.")
 
+    @property
+    def given_signs(self) -> Mapping[str, Sign]:
+        """Signs given by name; none where they are recognised."""
+        return {} if isinstance(self.signs, str) else self.signs
+
     @classmethod
     def none(cls) -> Structure:
         """No rules at all."""
-        return cls(heredity=False, one_form=False, linear_unless=0.0, constants=False)
+        return cls(
+            heredity=False,
+            one_form=False,
+            one_coefficient=False,
+            linear_unless=0.0,
+            constants=False,
+        )
 
 
 def _check_patterns(rule: str, patterns: object) -> None:

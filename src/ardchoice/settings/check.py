@@ -114,7 +114,7 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
         if space is not None:
             compile_structure(structure, space)
         if structure is not None:
-            check_signs(structure.signs, data)
+            check_signs(structure.given_signs, data)
     except ArdchoiceError as error:
         mistakes.append(Mistake(("structure",), str(error)))
     for label, text in settings.output.compare.items():

@@ -141,7 +141,7 @@ def _names_used(
         listed = getattr(space, key)
         for i, name in enumerate(listed if isinstance(listed, tuple) else ()):
             yield ("space", key, i), "attribute", name, ""
-    for name in structure.signs:
+    for name in structure.signs if isinstance(structure.signs, Mapping) else ():
         yield ("structure", "signs", name), "attribute", name, ""
     texts: list[tuple[Key, str]] = []
     for name in space.transforms if isinstance(space.transforms, Mapping) else ():

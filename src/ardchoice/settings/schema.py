@@ -38,6 +38,7 @@ from ardchoice.errors import did_you_mean
 from ardchoice.families import FAMILIES, Family
 from ardchoice.formats import FORMATS
 from ardchoice.selection import (
+    RECOGNISED_SIGNS,
     Bic,
     Ebic,
     Evidence,
@@ -55,7 +56,9 @@ from ardchoice.settings.values import (
     ColumnOrSeveral,
     Columns,
     Count,
+    ExpectedSigns,
     SpecificationText,
+    YesOrNames,
     as_tuple,
     as_validation_error,
     file_value,
@@ -339,8 +342,14 @@ if TYPE_CHECKING:
     AnySelection = Any
     Exports = tuple[str, ...]
 else:
-    SpaceSettings = section("SpaceSettings", SpaceOptions)
-    StructureSettings = section("StructureSettings", Structure, base=StructureSwitch)
+    # A study file has generic coefficients among its candidates: textbook models have them.
+    SpaceSettings = section("SpaceSettings", SpaceOptions, generic=(YesOrNames, True))
+    StructureSettings = section(
+        "StructureSettings",
+        Structure,
+        base=StructureSwitch,
+        signs=(ExpectedSigns, RECOGNISED_SIGNS),
+    )
     AnySolver = _variants("method", SOLVER_CLASSES)
     AnySelection = _variants("rule", RULE_CLASSES, honest=(bool, False), seed=(Count, 0))
     Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]

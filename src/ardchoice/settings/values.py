@@ -13,7 +13,7 @@ from pydantic_core import PydanticCustomError
 from ardchoice.data import label
 from ardchoice.errors import ArdchoiceError
 from ardchoice.expressions import parse_expression
-from ardchoice.selection import Sign, listed
+from ardchoice.selection import RECOGNISED_SIGNS, Sign, listed
 from ardchoice.space import Term, Transform, number_text, parse_specification, parse_transform
 
 MAX_WHOLE_NUMBER = 2**31 - 1
@@ -192,6 +192,12 @@ def _one_form(value: object) -> object:
     raise wanted('true, false or "everywhere"', value)
 
 
+def _signs(value: object) -> object:
+    if value == RECOGNISED_SIGNS or isinstance(value, Mapping):
+        return value
+    raise wanted('"recognised" or a table attribute = "-" or "+"', value)
+
+
 def _alternatives(value: object) -> object:
     """Name -> code; a list where the codes are the names."""
     if isinstance(value, (list, tuple)):
@@ -235,6 +241,9 @@ Groups = Annotated[
 ]
 SpecificationText = Annotated[str, AfterValidator(_specification)]
 YesOrNames = Annotated[bool | tuple[str, ...], BeforeValidator(_yes_or_names)]
+ExpectedSigns = Annotated[
+    Literal["recognised"] | dict[str, Literal["-", "+"]], BeforeValidator(_signs)
+]
 OneForm = Annotated[bool | str, BeforeValidator(_one_form)]
 Count = Annotated[int, Field(ge=0, le=MAX_WHOLE_NUMBER)]
 Positive = Annotated[int, Field(ge=1, le=MAX_WHOLE_NUMBER)]

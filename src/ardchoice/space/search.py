@@ -63,11 +63,13 @@ class SearchSpace:
     depth
         How many covariates at once: 2 gives ``CO x GA x PURPOSE``.
     constants
-        Whether alternatives have constants (and constants interacted with covariates).
+        Whether alternatives have constants (and constants interacted with covariates); False where
+        alternatives are unlabelled.
     generic
         Attributes that also enter with one coefficient shared by all alternatives; True for all.
+        Default: none. Default in a study file: all.
     specific
-        Whether alternatives have coefficients of their own.
+        Whether attributes have alternative-specific coefficients. Constants do not depend on it.
     interact_classes
         Whether ``segments`` and ``quantiles`` are interacted with covariates too.
     add
@@ -294,10 +296,11 @@ def _crossed(data: ChoiceData, options: SpaceOptions, base: str) -> Iterator[Ter
         alone = how.is_classes and not options.interact_classes
         return [Term(where, what, how, by) for by in (subsets[:1] if alone else subsets)]
 
-    for position, place in enumerate(data.alternatives if options.specific else ()):
+    for position, place in enumerate(data.alternatives):
+        # Constants belong to labelled alternatives, whether or not coefficients are shared.
         if options.constants and place != base:
             yield from interacted((place,), None, Linear())
-        for attribute in (data.attributes[name] for name in names):
+        for attribute in (data.attributes[name] for name in names if options.specific):
             for how in forms(attribute, place) if position in attribute.alternatives else ():
                 yield from interacted((place,), attribute.name, how)
     for name in shared if options.generic else ():

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.design import Block, Encoding
+from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.families.estimate import maximise_from_mnl
 from ardchoice.families.family import (
@@ -20,8 +20,10 @@ from ardchoice.families.family import (
     Parameter,
     ParameterLayout,
     Prediction,
+    Resolved,
     Scores,
 )
+from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.kernel import utilities, weighted_columns
 from ardchoice.families.nested.kernel import (
     NestState,
@@ -31,6 +33,7 @@ from ardchoice.families.nested.kernel import (
     nest_state,
     parameter_order,
 )
+from ardchoice.families.nested.search import find_nests
 from ardchoice.families.nested.structure import (
     NestArrays,
     checked_allocation,
@@ -42,6 +45,8 @@ from ardchoice.numerics import Order, Sums
 
 SCALE_BOUNDS = (0.02, 50.0)
 """Of μ. Below 1 an estimate is inadmissible and reported; at a bound it has diverged."""
+FEWEST_ALTERNATIVES = 3
+"""With fewer, a nest would hold them all."""
 ALLOCATION_BOUNDS = (1e-4, 1.0 - 1e-4)
 """Of α: at zero or one the alternative has left a nest."""
 
@@ -128,6 +133,30 @@ class Nested(Family):
         return nest_arrays(
             self._key, alternatives, equal=self.equal, allocation=self._allocation_key
         )
+
+    def resolve(self, design: Design) -> Resolved:
+        """The nests that the data support, where none are given; the MNL where there are none."""
+        if self.nests is not None:
+            return Resolved(self)
+        if len(design.encoding.alternatives) < FEWEST_ALTERNATIVES:
+            raise SpecificationError(
+                "A nest needs two alternatives and one outside it: there are only "
+                f"{len(design.encoding.alternatives)} alternatives. Use Mnl()."
+            )
+        found = find_nests(design, equal=self.equal)
+        if not found.nests:
+            note = (
+                f"No nest is supported by the data ({found.fits} structures estimated): this is "
+                "the multinomial logit."
+            )
+            return Resolved(Mnl(), (note,))
+        shown = "; ".join(f"{name} ({', '.join(m)})" for name, m in found.nests.items())
+        note = (
+            f"Nests found by the data, {found.fits} structures estimated: {shown}. "
+            f"Log-likelihood {found.loglik:,.1f}, {found.loglik - found.mnl_loglik:,.1f} above "
+            "the multinomial logit. Standard errors take the nests as given."
+        )
+        return Resolved(replace(self, nests=found.nests), (note,))
 
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
         """A scale per nest (or one for all), and the allocations that are estimated."""

@@ -113,9 +113,17 @@ def _notes(found: Findings) -> list[Note]:
     """Verdicts, in the order in which a reader asks."""
     record = found.record
     valid = Note("good", "p-values are valid", VALID)
-    notes = [*_converged(found), *_predicts(found), valid if record.honest else CONDITIONAL]
+    # What forbids to use the model stands before everything else.
+    notes = list(found.alarms)
+    predicts = [] if any("better" in note.title for note in notes) else _predicts(found)
+    notes += [*_converged(found), *predicts, valid if record.honest else CONDITIONAL]
     notes += [*_ties(found), *_stable(found)]
-    notes += [n for n in sanity(record) if n.verdict != "plain" or n.title == "Signs"]
+    # Wrong signs stand at the top already.
+    notes += [
+        n
+        for n in sanity(record)
+        if (n.verdict != "plain" or n.title == "Signs") and n.title != "Signs not as expected"
+    ]
     family = record.result.family
     notes.append(Note("plain", f"A {family.title.lower()}", family.assumption))
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]

@@ -6,7 +6,15 @@ import pandas as pd
 
 from ardchoice.estimation import KIND, Result
 from ardchoice.evaluation import mean_probabilities
-from ardchoice.record import CONSTANTS_ONLY, EQUAL_SHARES, PLAIN_LINEAR, SELECTED, Note
+from ardchoice.record import (
+    ALL_SPECIFIC,
+    CONSTANTS_ONLY,
+    EQUAL_SHARES,
+    PLAIN_LINEAR,
+    SELECTED,
+    TEXTBOOK,
+    Note,
+)
 from ardchoice.report.checks import SIGNS, convergence, sanity
 from ardchoice.report.document import (
     FIGURES,
@@ -41,6 +49,8 @@ MODEL_NAMES = {
     SELECTED: "selected",
     CONSTANTS_ONLY: "constants only",
     EQUAL_SHARES: "equal shares",
+    TEXTBOOK: "textbook (constants, generic linear)",
+    ALL_SPECIFIC: "every attribute specific",
     PLAIN_LINEAR: "every attribute linear",
 }
 """How a page calls them; given ones keep their names."""

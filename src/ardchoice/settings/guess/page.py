@@ -59,7 +59,8 @@ def write_page(
         codes={name: Code(code) for name, code in roles.alternatives.items()},
         names_are_codes=same and len(roles.alternatives) > MAX_LISTED_NAMES,
         found=roles.findings.get("alternatives"),
-        signs=dict.fromkeys(plan.signs, "-") or {"COST": "-"},
+        signs=dict.fromkeys(plan.signs, "-"),
+        recognised=", ".join(f"{name} ({kind})" for name, kind in plan.signs.items()),
         most=MAX_LISTED_NAMES,
     )
 

@@ -1,0 +1,59 @@
+"""`Result.nests`: every candidate nest of a multinomial logit, screened in one pass."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from ardchoice.data import grouped_by_person
+from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation.display import DisplayFrame
+from ardchoice.families import Mnl, candidate_subsets, screen_nests
+
+if TYPE_CHECKING:
+    from ardchoice.estimation.result import Result
+
+FEWEST_ALTERNATIVES = 3
+"""With fewer a nest would hold them all."""
+
+
+def nests(result: Result, largest: int | None) -> pd.DataFrame:
+    """A row per candidate nest, the most significant first; see `Result.nests`."""
+    if not isinstance(result.family, Mnl):
+        raise ArdchoiceError(
+            "Nests are screened at a multinomial logit, and this is a "
+            f"{result.family.title.lower()}: ac.fit_mnl(data, result.specification).nests()."
+        )
+    names = result.encoding.alternatives
+    if len(names) < FEWEST_ALTERNATIVES:
+        raise ArdchoiceError(
+            f"With {len(names)} alternatives there is no nest: a nest holds two or more of them, "
+            "and not all."
+        )
+    if largest is not None and not 2 <= largest < len(names):
+        raise ArdchoiceError(
+            f"A nest holds between 2 and {len(names) - 1} of {len(names)} alternatives, not "
+            f"{largest}."
+        )
+    design = Design(grouped_by_person(result.data), result.encoding)
+    subsets = candidate_subsets(len(names), largest)
+    beta = result.coefficients[design.order]
+    found = screen_nests(beta, design.passing(), subsets, len(names))
+    p = stats.norm.sf(found.z)
+    frame = pd.DataFrame(
+        {
+            "alternatives": [", ".join(names[j] for j in subset) for subset in subsets],
+            "admissible": found.z > 0,
+            "z": found.z,
+            "p": p,
+            "p_adjusted": np.minimum(1.0, p * len(p)),
+            "mu": np.where(found.information > 0, found.scale, np.nan),
+            "gain": np.where(found.z > 0, found.gain, 0.0),
+        }
+    )
+    frame = frame.sort_values("z", ascending=False, kind="stable").reset_index(drop=True)
+    return DisplayFrame(frame)
