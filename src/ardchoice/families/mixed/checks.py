@@ -291,7 +291,8 @@ def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
         mean, spread = moments(s.distribution, s.sign, b, sd)
         median = s.sign * np.exp(b)
         if s.distribution == "lognormal":
-            what = f"the estimates are the mean and standard deviation of ln({'-' if s.sign < 0 else ''}β)"
+            minus = "-" if s.sign < 0 else ""
+            what = f"the estimates are the mean and standard deviation of ln({minus}β)"
             rest = f"β has median {median:.4g}, mean {mean:.4g} and standard deviation {spread:.4g}"
         else:
             what = "the estimates are those of the normal distribution before truncation at zero"

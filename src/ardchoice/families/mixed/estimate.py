@@ -35,7 +35,10 @@ EM_STEPS = 15
 ROUND_DECREMENT = 1e-3
 """Log-likelihood still to be gained, with frozen nodes, at which nodes are adapted again."""
 SETTLED_DECREMENT = 0.05
-"""Log-likelihood still to be gained right after nodes were adapted at which they stay."""
+"""Largest predicted gain of a step since nodes were adapted at which they stay."""
+FAR_DECREMENT = 0.5
+"""Log-likelihood still to be gained above which nodes are adapted after every step: frozen ones
+would lead to where they do not cover the posteriors."""
 MOST_ROUNDS = 5
 LAST_DECREMENT = 1e-6
 """Log-likelihood still to be gained before the last step, which leaves its square."""
@@ -45,9 +48,10 @@ SUFFICIENT_SHARE = 1e-4
 """Share of the predicted gain that a step must reach (Armijo)."""
 MOST_HALVINGS = 12
 SMALLEST_FIRST_SHARE = 0.2
-"""Of a coefficient, or of the inverse spread of its column: a standard deviation never starts at
-zero, where its gradient vanishes."""
-BOUNDARY_UTILITY = 1e-3
+"""Of a coefficient: a standard deviation never starts at zero, where its gradient vanishes."""
+SMALLEST_FIRST_UTILITY = 0.7
+"""Spread of a person's utilities that a first standard deviation causes at least."""
+BOUNDARY_UTILITY = 0.03
 """Spread of utility that a standard deviation causes below which it is at its boundary, zero."""
 
 
@@ -130,7 +134,7 @@ def first_point(structure: Structure, warm: Warm) -> Floats:
     phi[: structure.n_columns] = beta
     for k, spread in enumerate(structure.spreads):
         mean = 0.0 if spread.column is None else float(beta[spread.column])
-        least = SMALLEST_FIRST_SHARE * max(abs(mean), 1 / warm.scale[k])
+        least = max(SMALLEST_FIRST_SHARE * abs(mean), SMALLEST_FIRST_UTILITY / warm.scale[k])
         sd = float(np.sqrt(max(warm.variance[k], least**2)))
         if spread.distribution == "lognormal" and spread.column is not None:
             sd = float(np.clip(sd / abs(mean), SMALLEST_FIRST_SHARE, 1.0))
@@ -164,10 +168,12 @@ def maximise_simulated(
         phi = climb.expectation_maximisation(phi, coarse)
     single = Rule(nodes, seed, True)
     anchor = phi
-    for _ in range(MOST_ROUNDS):
+    rounds = 0
+    while rounds < MOST_ROUNDS and climb.steps < task.max_iterations:
         anchor = phi
-        phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT)
-        if climb.first_decrement <= SETTLED_DECREMENT:
+        phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=True)
+        rounds += climb.largest_decrement <= FAR_DECREMENT
+        if climb.largest_decrement <= SETTLED_DECREMENT:
             break
     phi = climb.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT)
     return climb.ended(phi, anchor)
@@ -203,7 +209,7 @@ class _Climb:
     def __init__(self, task: EstimationTask, structure: Structure, warm: Warm) -> None:
         self.task, self.structure, self.warm = task, structure, warm
         self.held = np.zeros(structure.size, dtype=bool)
-        self.steps, self.passes, self.first_decrement = 0, 0, np.inf
+        self.steps, self.passes, self.largest_decrement = 0, 0, np.inf
         data = task.design.data
         self.noise = NOISE_PER_ROOT_UNIT * np.sqrt(data.n_persons or len(data))
 
@@ -257,15 +263,30 @@ class _Climb:
 
     # -- Near it: frozen nodes ------------------------------------------------------------------
 
-    def ascend(self, phi: Floats, rule: Rule, anchor: Floats, enough: float) -> Floats:
-        """Newton's method with nodes adapted at the anchor; the last step is taken unchecked."""
+    def ascend(
+        self, phi: Floats, rule: Rule, anchor: Floats, enough: float, is_careful: bool = False
+    ) -> Floats:
+        """Newton's method with nodes adapted at the anchor; the last step is taken unchecked.
+
+        A careful ascent ends after one step where much is still to be gained.
+        """
         here = self._evaluate(phi, rule, 2, anchor)
-        self.first_decrement = 0.5 * float(here.gradient @ self._step(here))
+        self.largest_decrement = 0.0
         while True:
             step = self._step(here)
             decrement = 0.5 * float(here.gradient @ step)
-            if decrement <= enough or self.steps >= self.task.max_iterations:
-                return self._canonical(phi + step) if decrement <= enough else phi
+            self.largest_decrement = max(self.largest_decrement, decrement)
+            if self.steps >= self.task.max_iterations:
+                return phi
+            if decrement <= enough:
+                ended = phi + step
+                phi = self._canonical(ended)
+                if is_careful or np.array_equal(phi, ended):
+                    return phi
+                # A standard deviation went to zero: the others have to settle again.
+                here = self._evaluate(phi, rule, 2, anchor)
+                self.steps += 1
+                continue
             self.steps += 1
             there = self._evaluate(phi + step, rule, 2, anchor)
             size = 1.0
@@ -273,6 +294,8 @@ class _Climb:
                 size = self._halved(phi, here, step, rule, anchor)
                 there = self._evaluate(phi + size * step, rule, 2, anchor)
             phi, here = phi + size * step, there
+            if is_careful and decrement > FAR_DECREMENT:
+                return self._canonical(phi)
 
     def _halved(self, phi: Floats, here: Sums, step: Floats, rule: Rule, anchor: Floats) -> float:
         """Line search with frozen nodes: the share of a step that rises."""
