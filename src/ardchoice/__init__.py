@@ -31,7 +31,10 @@ if TYPE_CHECKING:
     from ardchoice.errors import SettingsError as SettingsError
     from ardchoice.errors import SpecificationError as SpecificationError
     from ardchoice.errors import TransformError as TransformError
+    from ardchoice.estimation import Curve as Curve
     from ardchoice.estimation import Result as Result
+    from ardchoice.estimation import Scenario as Scenario
+    from ardchoice.estimation import Scenarios as Scenarios
     from ardchoice.estimation import compare as compare
     from ardchoice.estimation import fit as fit
     from ardchoice.estimation import fit_mnl as fit_mnl
@@ -83,7 +86,10 @@ _PUBLIC_NAMES = {
         "TransformError",
     ],
     "estimation": [
+        "Curve",
         "Result",
+        "Scenario",
+        "Scenarios",
         "compare",
         "fit",
         "fit_mnl",

@@ -104,7 +104,8 @@ def test_many_levels_are_cut_short_but_counted() -> None:
         alternatives={"BUS": 1, "CAR": 2, "RAIL": 3},
         choice="CHOICE",
         attributes={"SEAT": {"BUS": "BUS_SEAT"}},
-        covariates=["CITY"],
+        covariates={"CITY": ac.Categorical()},
+        max_levels=100,
     )
     assert_fits(data)
     says(str(data), "97 levels", "50 levels", "...", "city number 96", "* (")

@@ -220,7 +220,7 @@ def test_decimal_commas_are_seen_when_they_come_late(tmp_path: Path) -> None:
     assert ",5" not in "".join(lines)
     path = tmp_path / "late.csv"
     path.write_text("\n".join(lines).removesuffix(";2") + ";2,5\n")
-    assert sniff(path) == TextFormat("utf-8", ";", ",")
+    assert sniff(path) == TextFormat("utf-8", ";", ",", decimal_seen=True)
     assert read_table(path).weights[-1] == 2.5
 
 

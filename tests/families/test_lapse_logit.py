@@ -194,6 +194,7 @@ most = 0.4
 transforms = ["linear", "log1p"]
 by = ["AGE"]
 base = "BUS"
+generic = false
 [output]
 folds = 2
 exports = []

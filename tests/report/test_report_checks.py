@@ -10,13 +10,8 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import Problem
-from ardchoice.evaluation import (
-    cost_attribute,
-    elasticities,
-    is_time,
-    sign_checks,
-    willingness_to_pay,
-)
+from ardchoice.estimation import is_time
+from ardchoice.evaluation import cost_attribute, elasticities, sign_checks, willingness_to_pay
 from ardchoice.record import CONSTANTS_ONLY, Note
 from ardchoice.report import drawing
 from ardchoice.report.checks import convergence, sanity

@@ -14,6 +14,7 @@ import pytest
 import ardchoice as ac
 from ardchoice._types import Floats
 from ardchoice.ard import DsviPaper, Step
+from ardchoice.data.number_text import NumberFormat
 from ardchoice.errors import ArdchoiceError, Problem
 from ardchoice.families import FAMILIES, Mnl, register_family
 from ardchoice.record import Note, StudyRecord
@@ -76,6 +77,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         [ac.Numeric("a"), ac.Categorical(levels=["x", "y"], merge={"z": ["x", 2]})],
         Problem("warning", "code", "message", (1, 2)),
         Note("look", "title", "text"),
+        NumberFormat("number", ",", ".", "€"),
     ]
     found: dict[str, object] = {}
     for one in parts([studies, others]):

@@ -15,6 +15,7 @@ from ardchoice.data.choices import Attribute, ChoiceData, Covariate
 from ardchoice.data.draft import FIX_OR_DROP, Draft, RowCount, SituationIndex, with_variables
 from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.long import LongRows
+from ardchoice.data.number_text import NumberFormat
 from ardchoice.data.recode import Coded, Counted, Numeric, Recoding, pooled, recode
 from ardchoice.data.roles import (
     explicit_roles,
@@ -85,8 +86,8 @@ def assemble(
             rows.found.append(missing)
             continue
         columns[name] = {a: variable.columns[a] for a in variable.present or ("",)}
-        coded = _coded(variable, like, rows.found)
-        coding = coded.levels, coded.reference, coded.recoding
+        coded = _coded(variable, like, rows)
+        coding = coded.levels, coded.reference, coded.recoding, coded.written
         if variable.kind == "attribute":
             positions = tuple(rows.names.index(a) for a in variable.present)
             fill = np.nan if coded.levels is None else -1
@@ -132,12 +133,12 @@ def _notes(table: Table, options: ReadingOptions, n_filtered: int) -> list[Probl
     return notes
 
 
-def _coded(variable: RawVariable, like: ChoiceData | None, found: list[Problem]) -> Coded:
+def _coded(variable: RawVariable, like: ChoiceData | None, rows: PlacedRows) -> Coded:
     """The values of a variable as numbers or codes of levels, all its columns together."""
     known = variable.known_recoding(like)
     every = [Counted(series) for series in variable.series]
     if known is None:
-        known = variable.learn_recoding(every)
+        known = rows.learn_recoding(variable, every)
     if isinstance(known, Recoding):
         # Levels are shared by all alternatives, so that a code means the same everywhere.
         coded = known.apply(pooled(every).series)
@@ -149,8 +150,22 @@ def _coded(variable: RawVariable, like: ChoiceData | None, found: list[Problem])
         coded = replace(each[0], values=values[0] if len(values) == 1 else np.concatenate(values))
     parts = zip(variable.labels, variable.series, each, variable.index, strict=True)
     for part in parts:
-        found += _refusals(*part)
+        rows.found += _refusals(*part)
+    if coded.written is not None:
+        rows.found.append(_written_note(variable, coded.written))
     return coded
+
+
+def _written_note(variable: RawVariable, written: NumberFormat) -> Problem:
+    """That numbers were written as text, and what an example was read as."""
+    series = next(s for s in variable.series if not s.is_numeric)
+    texts = (str(v) for v in series.values if v is not None)
+    text = next((t for t in texts if written.read(t) is not None), "")
+    number = f"{written.read(text):.10g}" if text else ""
+    meaning = f", {written.meaning}" if written.meaning else ""
+    where = f"{variable.name} (column {series.name!r})"
+    message = f"{where} holds numbers written as text: {text!r} is read as {number}{meaning}."
+    return Problem("note", "numbers-as-text", message)
 
 
 def _refusals(what: str, series: Series, coded: Coded, index: SituationIndex) -> list[Problem]:

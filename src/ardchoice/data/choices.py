@@ -11,6 +11,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ardchoice.data.number_text import NumberFormat
 from ardchoice.data.overview import describe
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
@@ -48,6 +49,8 @@ class Attribute:
         For a categorical attribute its levels and the position of the one without a column.
     recoding
         How the levels were made, to repeat it on other data.
+    written
+        How numbers are written as text in the table; None where they are plain numbers.
     """
 
     name: str
@@ -56,6 +59,7 @@ class Attribute:
     levels: tuple[str, ...] | None = None
     reference: int = 0
     recoding: Recoding | None = None
+    written: NumberFormat | None = None
 
     def of(self, alternative: int, rows: slice = EVERY) -> npt.NDArray[Any]:
         """The values for one alternative, numbers as float64; shape (N,), or of some rows."""
@@ -80,6 +84,8 @@ class Covariate:
         For a category its levels and the position of the one without a column; else None.
     recoding
         How the levels were made, to repeat it on other data.
+    written
+        How numbers are written as text in the table; None where they are plain numbers.
     """
 
     name: str
@@ -87,6 +93,7 @@ class Covariate:
     levels: tuple[str, ...] | None = None
     reference: int = 0
     recoding: Recoding | None = None
+    written: NumberFormat | None = None
 
     def numbers(self, rows: slice = EVERY) -> npt.NDArray[np.float64]:
         """The values as float64; shape (N,), or of some rows."""

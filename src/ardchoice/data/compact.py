@@ -21,6 +21,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ardchoice.data.choices import ROWS, Attribute, ChoiceData, Covariate, MappedFolder
+from ardchoice.data.number_text import NumberFormat
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem
@@ -28,7 +29,7 @@ from ardchoice.files import checksum
 
 Array = npt.NDArray[Any]
 
-SCHEMA = 1
+SCHEMA = 2
 """Of the folder; another one is not opened."""
 MANIFEST = "manifest.json"
 WHOLE = (np.int8, np.int16, np.int32, np.int64)
@@ -197,6 +198,7 @@ def _variable(variable: Attribute | Covariate, alternatives: object) -> dict[str
         "levels": variable.levels,
         "reference": variable.reference,
         "recoding": None if recoding is None else asdict(recoding),
+        "written": None if variable.written is None else asdict(variable.written),
     }
 
 
@@ -280,7 +282,9 @@ def with_source(data: ChoiceData, source: Source) -> ChoiceData:
     return changed(data, source=source)
 
 
-def _levels(v: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, int, Recoding | None]:
+def _levels(
+    v: Mapping[str, Any],
+) -> tuple[tuple[str, ...] | None, int, Recoding | None, NumberFormat | None]:
     recoding = v["recoding"]
     if recoding is not None:
         recoding = Recoding(
@@ -291,7 +295,8 @@ def _levels(v: Mapping[str, Any]) -> tuple[tuple[str, ...] | None, int, Recoding
             missing=recoding["missing"],
             closed=recoding["closed"],
         )
-    return None if v["levels"] is None else tuple(v["levels"]), v["reference"], recoding
+    written = None if v["written"] is None else NumberFormat(**v["written"])
+    return None if v["levels"] is None else tuple(v["levels"]), v["reference"], recoding, written
 
 
 def _mapped(folder: Path, stored: Stored, verify: bool) -> Array:

@@ -12,21 +12,30 @@ from ardchoice._types import AnyArray, Bools, Ints
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
 from ardchoice.data.derived import filtered, with_derived
 from ardchoice.data.draft import SituationIndex
+from ardchoice.data.number_text import AmbiguousNumbersError, NumberFormat
 from ardchoice.data.recode import (
+    CODE_LEVELS,
     Categorical,
     Counted,
     Numeric,
+    NumericText,
     Recoding,
     Role,
     default_role,
     learn_recoding,
     mostly_numbers,
+    number_format,
     pooled,
 )
 from ardchoice.data.roles import as_role, column_of, must_have, with_missing_values
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import Series, Table
-from ardchoice.errors import Problem
+from ardchoice.errors import DataError, Problem, first_few
+
+NEARLY_ALL_ROWS = 0.5
+"""A variable with as many levels as this share of its values is an id, not a category."""
+Decimals = tuple[str | None, str | None]
+"""The decimal sign that the options give, and the one that the file shows."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -67,16 +76,72 @@ class RawVariable:
             return None
         if earlier.levels is not None and earlier.recoding is None:
             return Recoding(earlier.levels, earlier.reference, {})
-        return Numeric() if earlier.recoding is None else earlier.recoding
+        if earlier.recoding is None:
+            return Numeric() if earlier.written is None else NumericText(written=earlier.written)
+        return earlier.recoding
 
-    def learn_recoding(self, each: Sequence[Counted]) -> Recoding | Numeric:
-        """Its kind, and its levels, from the values of its columns."""
+    def learn_recoding(self, each: Sequence[Counted], decimals: Decimals) -> Recoding | Numeric:
+        """Its kind, and its levels or how its numbers are written, from the values of its columns.
+
+        Raises
+        ------
+        DataError
+            Some columns hold numbers and others text; numbers can be read in two ways.
+        """
         role = self.role
         if role is None and self.kind == "covariate":
             role = default_role(each[0].series)
         elif role is None:
-            role = Numeric() if all(mostly_numbers(one.series) for one in each) else Categorical()
-        return role if isinstance(role, Numeric) else learn_recoding(pooled(each), role)
+            role = self._attribute_role(each, decimals)
+        if not isinstance(role, Numeric):
+            return learn_recoding(pooled(each), role)
+        written = self._written(each, decimals)
+        return role if written is None else NumericText(role.column, written)
+
+    def _attribute_role(self, each: Sequence[Counted], decimals: Decimals) -> Role:
+        """Numbers or categories, the same for all alternatives."""
+        numeric = [mostly_numbers(one.series) for one in each]
+        if not all(numeric):
+            # Perhaps numbers that only all columns together show how to read, or that can be read
+            # in two ways, which is another error.
+            written = self._written(each, decimals)
+            numeric = [
+                n or mostly_numbers(e.series, written) for n, e in zip(numeric, each, strict=True)
+            ]
+        known = [len(one.series.values) > 0 and not one.series.missing().all() for one in each]
+        if len({n for n, k in zip(numeric, known, strict=True) if k}) > 1:
+            raise DataError([self._mixed_kinds(each, numeric)])
+        return Numeric() if all(numeric) else Categorical()
+
+    def _mixed_kinds(self, each: Sequence[Counted], numeric: Sequence[bool]) -> Problem:
+        def shown(wanted: bool) -> str:
+            one, label = next(
+                (e.series, label)
+                for e, label, n in zip(each, self.labels, numeric, strict=True)
+                if n is wanted
+            )
+            values = first_few((repr(v) for v in one.values[~one.missing()]), 3)
+            return f"{label} (column {one.name!r}: {values})"
+
+        return Problem(
+            "error",
+            "mixed-kinds",
+            f"{self.name} is a number in {shown(True)} and text in {shown(False)}. Make it the "
+            "same in all: fix the column, give it the role Numeric() or Categorical(), or give "
+            "the two different names.",
+        )
+
+    def _written(self, each: Sequence[Counted], decimals: Decimals) -> NumberFormat | None:
+        """How numbers are written as text, in all columns together."""
+        texts = [one for one in each if not one.series.is_numeric]
+        if not texts:
+            return None
+        try:
+            return number_format(pooled(texts).series, *decimals)
+        except AmbiguousNumbersError as error:
+            names = first_few(dict.fromkeys(repr(one.series.name) for one in texts))
+            message = f"{self.name} (column {names}) has {error}."
+            raise DataError([Problem("error", "ambiguous-numbers", message)]) from None
 
 
 class PlacedRows:
@@ -126,6 +191,36 @@ class PlacedRows:
         self.availability: dict[str, str] = {}
         self.found: list[Problem] = []
         self.place(numbers)
+
+    def learn_recoding(self, variable: RawVariable, each: Sequence[Counted]) -> Recoding | Numeric:
+        """The kind of a variable and its levels, from all values of its columns.
+
+        Raises
+        ------
+        DataError
+            It has too many levels to be a category.
+        """
+        text = self.table.text
+        likely = None if text is None else text.likely_decimal
+        recoding = variable.learn_recoding(each, (self.options.decimal, likely))
+        if isinstance(recoding, Numeric) or recoding.closed or recoding.edges:
+            return recoding
+        n = sum(one.n_present for one in each)
+        levels, most = len(recoding.levels), self.options.max_levels
+        guessed = variable.role is None
+        nearly_all = guessed and levels > CODE_LEVELS and levels >= NEARLY_ALL_ROWS * n
+        if levels <= most and not nearly_all:
+            return recoding
+        examples = first_few(map(repr, recoding.levels), 3)
+        columns = first_few(dict.fromkeys(repr(c) for c in variable.columns.values()))
+        allow = ", or list them" if levels <= most else f", or allow them: max_levels = {levels}"
+        message = (
+            f"{variable.name} (column {columns}) has {levels:,} different values in {n:,} "
+            f"({examples}): too many for a dummy variable each. If it is an id, remove it; if it "
+            "is a number, fix what is not, or read it as Numeric(); if it is a category, merge or "
+            f"pool its levels, Categorical(pool_below=0.05){allow}."
+        )
+        raise DataError([Problem("error", "many-levels", message)])
 
     def place(self, numbers: Ints) -> None:
         """Place the rows of these numbers; DataError where some belong nowhere."""

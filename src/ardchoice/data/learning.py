@@ -15,12 +15,14 @@ from ardchoice.data.choices import Attribute, ChoiceData, Covariate
 from ardchoice.data.derived import filtered, with_derived
 from ardchoice.data.distinct import add_values
 from ardchoice.data.layout import PlacedRows, RawVariable
+from ardchoice.data.number_text import NumberFormat
 from ardchoice.data.recode import (
     CODE_LEVELS,
     Categorical,
     Counted,
     Cut,
     Numeric,
+    NumericText,
     Recoding,
     Role,
     factorise,
@@ -172,7 +174,7 @@ def _learn_once(
         raise ArdchoiceError(no_rows_left(files.name, options))
     alternatives = rows.names if names is None else tuple(factorise(names.counted().series)[1])
     refuse_single_alternative(alternatives, options)
-    return _template(alternatives, learned, like)
+    return _template(alternatives, learned, like, rows)
 
 
 def _no_values(variable: RawVariable) -> _VariableValues:
@@ -187,10 +189,11 @@ def _template(
     names: tuple[str, ...],
     learned: Mapping[tuple[str, str], _VariableValues],
     like: ChoiceData | None,
+    rows: PlacedRows,
 ) -> ChoiceData:
     attributes, covariates = {}, {}
     for (kind, name), known in learned.items():
-        levels = _levels(known, like)
+        levels = _levels(known, like, rows)
         if kind == "covariate":
             covariates[name] = Covariate(name, np.empty(0), *levels)
             continue
@@ -211,19 +214,19 @@ def _template(
 
 
 def _levels(
-    known: _VariableValues, like: ChoiceData | None
-) -> tuple[tuple[str, ...] | None, int, Recoding | None]:
-    """Levels, reference and recoding; none for numbers."""
+    known: _VariableValues, like: ChoiceData | None, rows: PlacedRows
+) -> tuple[tuple[str, ...] | None, int, Recoding | None, NumberFormat | None]:
+    """Levels, reference and recoding, or how numbers are written as text."""
     each = [column.counted() for column in known.columns]
     recoding = known.variable.known_recoding(like)
     if isinstance(recoding, Recoding):
         coded = recoding.apply(pooled(each).series)
         recoding = replace(recoding, levels=coded.levels or ())
     elif recoding is None:
-        recoding = known.variable.learn_recoding(each)
+        recoding = rows.learn_recoding(known.variable, each)
     if isinstance(recoding, Numeric):
-        return None, 0, None
-    return recoding.levels, recoding.reference, recoding
+        return None, 0, None, recoding.written if isinstance(recoding, NumericText) else None
+    return recoding.levels, recoding.reference, recoding, None
 
 
 def whole_situations(

@@ -34,6 +34,7 @@ def read_wide(
     missing_values: Sequence[object] | Mapping[str, Sequence[object]] = (),
     derive: Mapping[str, str] | None = None,
     where: str | None = None,
+    max_levels: int = 50,
     separator: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -77,6 +78,9 @@ def read_wide(
     where
         A condition over columns, such as ``"PURPOSE in (1, 3) and CHOICE != 0"``: rows where it
         does not hold, or is missing, are dropped. Situations to be predicted are not filtered.
+    max_levels
+        The most levels that a categorical variable may have unless they are listed; more are an
+        error, as are nearly as many as there are rows. Default: 50.
     separator, encoding, decimal
         Of a text table. Default: detected.
     comment
@@ -106,6 +110,7 @@ def read_wide(
         missing_values=missing_labels(missing_values),
         derive={} if derive is None else derive,
         where=where,
+        max_levels=max_levels,
         separator=separator,
         encoding=encoding,
         decimal=decimal,
@@ -130,6 +135,7 @@ def read_long(
     missing_values: Sequence[object] | Mapping[str, Sequence[object]] = (),
     derive: Mapping[str, str] | None = None,
     where: str | None = None,
+    max_levels: int = 50,
     separator: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -175,6 +181,9 @@ def read_long(
     where
         A condition over columns, such as ``"PURPOSE in (1, 3) and CHOICE != 0"``: rows where it
         does not hold, or is missing, are dropped. Situations to be predicted are not filtered.
+    max_levels
+        The most levels that a categorical variable may have unless they are listed; more are an
+        error, as are nearly as many as there are rows. Default: 50.
     separator, encoding, decimal
         Of a text table. Default: detected.
     comment
@@ -206,6 +215,7 @@ def read_long(
         missing_values=missing_labels(missing_values),
         derive={} if derive is None else derive,
         where=where,
+        max_levels=max_levels,
         separator=separator,
         encoding=encoding,
         decimal=decimal,

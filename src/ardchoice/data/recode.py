@@ -17,6 +17,7 @@ import pandas as pd
 
 from ardchoice._types import AnyArray
 from ardchoice.data.distinct import Values, weighted_quantiles
+from ardchoice.data.number_text import NumberFormat, read_numbers, recognise
 from ardchoice.data.tables import Series
 from ardchoice.data.tables import label as label
 from ardchoice.errors import ArdchoiceError, did_you_mean
@@ -104,12 +105,19 @@ Role = Numeric | Categorical | Cut
 
 
 @dataclass(frozen=True)
+class NumericText(Numeric):
+    """Read a column as numbers that are written as text in some format."""
+
+    written: NumberFormat = field(default_factory=NumberFormat)
+
+
+@dataclass(frozen=True)
 class Coded:
     """A column after recoding: numbers (NaN where missing), or codes into `levels` (-1 there).
 
     `recoding` repeats it on other data; None for numbers. `refused` marks the values that are no
     number or not among the levels listed. They hold 0, so that they do not count as missing too:
-    their rows are refused or dropped anyway.
+    their rows are refused or dropped anyway. `written` is how numbers are written as text.
     """
 
     values: npt.NDArray[Any]
@@ -117,6 +125,7 @@ class Coded:
     reference: int
     recoding: Recoding | None
     refused: npt.NDArray[np.bool_]
+    written: NumberFormat | None = None
 
 
 @dataclass(frozen=True)
@@ -190,22 +199,44 @@ def yes_or_no(series: Series) -> npt.NDArray[np.int8]:
     return np.array([*lookup, -1], dtype=np.int8)[raw]
 
 
-def as_numbers(series: Series) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
-    """Values as float64 (NaN where missing) and where they are no numbers (0 there)."""
+def as_numbers(
+    series: Series, written: NumberFormat | None = None
+) -> tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_]]:
+    """Values as float64 (NaN where missing) and where they are no numbers (0 there).
+
+    Texts such as ``12 min`` are numbers too, in the format given or recognised.
+    """
     if series.is_numeric:
         return np.array(series.values, dtype=float), np.zeros(len(series.values), dtype=bool)
-    texts = pd.Series(series.values, dtype=object)
-    values = pd.to_numeric(texts, errors="coerce").to_numpy(dtype=float, copy=True)
-    refused = np.isnan(values) & ~series.missing()
+    values, refused = read_numbers(series.values, written)
     values[refused] = 0.0
     return values, refused
 
 
-def mostly_numbers(series: Series) -> bool:
+def number_format(
+    series: Series, decimal: str | None, likely: str | None = None
+) -> NumberFormat | None:
+    """How the numbers of a column are written as text; None where all are plain, or none are.
+
+    Raises
+    ------
+    AmbiguousNumbersError
+        Where they can be read in two ways.
+    """
+    if series.is_numeric or series.order is not None:
+        return None
+    distinct = _distinct(series).values
+    plain = pd.to_numeric(pd.Series(distinct, dtype=object), errors="coerce")
+    if not plain.isna().any():
+        return None
+    return recognise(map(str, distinct), decimal, likely)
+
+
+def mostly_numbers(series: Series, written: NumberFormat | None = None) -> bool:
     """Whether a column holds numbers, or text of which more than half are numbers."""
     if series.is_numeric or series.order is not None:
         return series.is_numeric
-    refused = as_numbers(_distinct(series))[1]
+    refused = as_numbers(_distinct(series), written)[1]
     return bool(2 * refused.sum() < max(len(refused), 1))
 
 
@@ -216,7 +247,10 @@ def default_role(series: Series) -> Role:
     if not series.is_numeric:
         # A column of numbers turns into text when one cell is not a number: better reported.
         stray = refused.any() and not few and mostly_numbers(series)
-        return Numeric() if stray else Categorical()
+        # Or all of its numbers are written as text, such as 1,234 or 12 min.
+        plain = pd.to_numeric(pd.Series(_distinct(series).values, dtype=object), errors="coerce")
+        as_text = not few and not refused.any() and bool(plain.isna().any())
+        return Numeric() if stray or as_text else Categorical()
     whole = np.isfinite(values).all() and not np.any(values % 1)
     return Categorical() if few and whole else Numeric()
 
@@ -228,8 +262,9 @@ def _distinct(series: Series) -> Series:
 def recode(series: Series, role: Role) -> Coded:
     """Turn a column into numbers or codes as its role says, learning what the role leaves open."""
     if isinstance(role, Numeric):
-        values, refused = as_numbers(series)
-        return Coded(values, None, 0, None, refused)
+        written = role.written if isinstance(role, NumericText) else None
+        values, refused = as_numbers(series, written)
+        return Coded(values, None, 0, None, refused, written)
     return learn_recoding(Counted(series), role).apply(series)
 
 
@@ -239,6 +274,12 @@ class Counted:
 
     series: Series
     counts: npt.NDArray[np.int64] | None = None
+
+    @property
+    def n_present(self) -> int:
+        """How many values are not missing."""
+        here = ~self.series.missing()
+        return int(here.sum() if self.counts is None else self.counts[here].sum())
 
 
 def pooled(each: Sequence[Counted]) -> Counted:

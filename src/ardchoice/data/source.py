@@ -49,6 +49,8 @@ class ReadingOptions(TextOptions):
         New column -> expression over columns, in order. Default: none.
     where
         A condition over columns; rows where it does not hold are dropped. Default: none.
+    max_levels
+        The most levels of a category whose levels are not listed. Default: 50.
     """
 
     layout: Layout
@@ -65,6 +67,7 @@ class ReadingOptions(TextOptions):
     missing_values: MissingValues = ()
     derive: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
+    max_levels: int = 50
 
     @property
     def situation_unit(self) -> str:

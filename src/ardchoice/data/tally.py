@@ -218,6 +218,7 @@ def count(draft: Draft) -> Tally:
         name, here = column.variable.name, column.available
         if column.variable.levels is None:
             guessed = isinstance(column.variable, Covariate) and name not in draft.source.roles
+            guessed = guessed and column.variable.written is None
             numbers[column.key] = count_numbers(column.values, here, ids, distinct=guessed)
             continue
         codes = column.values[here & (column.values >= 0)]

@@ -87,6 +87,12 @@ class TextFormat:
     beyond: int = 0
     comment: str | None = None
     skip_rows: int = 0
+    decimal_seen: bool = False
+
+    @property
+    def likely_decimal(self) -> str | None:
+        """The decimal sign of the file, if something shows it."""
+        return self.decimal if self.decimal_seen or self.separator == "," else None
 
 
 def opener(path: Path) -> Callable[..., Any]:
@@ -119,8 +125,16 @@ def sniff(path: Path, options: TextOptions | None = None) -> TextFormat:
     separator = options.separator or _separator(lines[:SNIFF_LINES])
     rows = list(_cells(lines, separator, path))
     beyond = max(len(rows[1]) - len(rows[0]), 0) if len(rows) > 1 else 0
-    decimal = options.decimal or _decimal(rows[1:])
-    return TextFormat(encoding, separator, decimal, beyond, options.comment, options.skip_rows)
+    commas, points = _decimal_signs(rows[1:])
+    return TextFormat(
+        encoding=encoding,
+        separator=separator,
+        decimal=options.decimal or ("," if commas > points else "."),
+        beyond=beyond,
+        comment=options.comment,
+        skip_rows=options.skip_rows,
+        decimal_seen=options.decimal is not None or commas != points,
+    )
 
 
 def encoding_note(style: TextFormat) -> str | None:
@@ -149,12 +163,12 @@ def refuse_bomb(path: Path) -> None:
         raise ArdchoiceError(f"'{path}' cannot be opened: {error}") from error
 
 
-def _decimal(rows: list[list[str]]) -> str:
-    """The decimal sign that more cells have; a thousands separator is none."""
+def _decimal_signs(rows: list[list[str]]) -> tuple[int, int]:
+    """Cells with a decimal comma and with a decimal point; a thousands separator is neither."""
     cells = [c for row in rows for c in row if not THOUSANDS.match(c)]
     commas = sum(bool(DECIMAL_COMMA.match(c)) for c in cells)
     points = sum(bool(DECIMAL_POINT.match(c)) for c in cells)
-    return "," if commas > points else "."
+    return commas, points
 
 
 def _encoding(head: bytes, path: Path) -> str:

@@ -2,12 +2,20 @@
 
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.compare import LikelihoodRatio, compare, likelihood_ratio_test
+from ardchoice.estimation.cost_names import is_cost, is_time, sloped_attributes
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
 from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
 from ardchoice.estimation.predict import predict_table
 from ardchoice.estimation.result import Covariance, Result, Score
+from ardchoice.estimation.scenarios import (
+    Change,
+    Curve,
+    Scenario,
+    Scenarios,
+    parse_changes,
+)
 from ardchoice.estimation.simulate import simulate_choices
 from ardchoice.estimation.summary import KIND, infinity
 from ardchoice.estimation.wtp import levels_of
@@ -15,24 +23,32 @@ from ardchoice.estimation.wtp import levels_of
 __all__ = [
     "ALL",
     "KIND",
+    "Change",
     "Covariance",
     "CrossValidation",
+    "Curve",
     "FoldScore",
     "LikelihoodRatio",
     "Model",
     "Predicted",
     "Result",
+    "Scenario",
+    "Scenarios",
     "Score",
     "compare",
     "cross_validate",
     "fit",
     "fit_mnl",
     "infinity",
+    "is_cost",
+    "is_time",
     "levels_of",
     "likelihood_ratio_test",
     "null_loglik",
+    "parse_changes",
     "predict_table",
     "prediction",
     "probabilities",
     "simulate_choices",
+    "sloped_attributes",
 ]

@@ -17,11 +17,23 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.baselines import constants_loglik
+from ardchoice.estimation.cost_names import cost_of
+from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.display import DisplayFrame
-from ardchoice.estimation.elasticities import Estimate, elasticities
+from ardchoice.estimation.elasticities import Estimate, attribute_terms, elasticities
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.nests import nests
+from ardchoice.estimation.scenarios import (
+    Change,
+    Curve,
+    Scenario,
+    Scenarios,
+    Simulator,
+    make_curve,
+    make_scenario,
+    parse_changes,
+)
 from ardchoice.estimation.summary import summarise
 from ardchoice.estimation.wtp import willingness_to_pay
 from ardchoice.families import Family, Mnl, ParameterLayout
@@ -30,10 +42,6 @@ from ardchoice.space import Specification
 Covariance = Literal["classical", "robust", "cluster"]
 MOST_CROSS = 10
 """Up to this many alternatives, cross elasticities are given by default."""
-
-
-SPOILS = 0.01
-"""Of a standard error: what may move with an estimate that diverges and still have one."""
 
 
 @dataclass(frozen=True)
@@ -188,6 +196,9 @@ class Result:
             raise ArdchoiceError(f"There is no covariance {kind!r}: there are {known}.{why}")
         return self.covariances[kind]
 
+    def _uncertainty(self, cov: Covariance | None, level: float) -> Uncertainty:
+        return Uncertainty(self._covariance(cov), self.coefficients, self.is_infinite, level)
+
     def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
         """Estimates: estimate, std_err, z, p, low, high, kind; a row per parameter.
 
@@ -262,6 +273,160 @@ class Result:
             accuracy=found.hits / found.weight,
             shares=pd.DataFrame({"observed": observed, "predicted": predicted}),
         )
+
+    # -- Scenarios --------------------------------------------------------------------------
+
+    @cached_property
+    def _simulators(self) -> dict[int, Simulator]:
+        return {}
+
+    def _simulator(self, data: ChoiceData | None) -> Simulator:
+        """For the latest data that scenarios were asked for: they share one design."""
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        if id(data) not in self._simulators:
+            self._simulators.clear()
+            self._simulators[id(data)] = Simulator(self.model, data, self.data)
+        return self._simulators[id(data)]
+
+    def scenario(
+        self,
+        *changes: str | Change,
+        by: str | Sequence[str] = (),
+        where: str | None = None,
+        data: ChoiceData | None = None,
+        cost: str | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+        name: str | None = None,
+    ) -> Scenario:
+        """What the model predicts after changes: shares, surplus, diversion, counts.
+
+        Parameters
+        ----------
+        changes
+            Such as ``"TRAIN: CO * 1.1"``, ``"*: TT - 5"``, ``"SM: unavailable"``,
+            ``"INCOME = 3"``; attributes with ``* / + - =``, covariates without a place. A change
+            may end in a condition of its own: ``"TRAIN: CO + 10% where INCOME == 3"``.
+        by
+            Categorical covariates to segment by.
+        where
+            A condition that limits all changes to some situations, such as ``"PURPOSE == 1"`` or
+            ``"TRAIN.TT > 2"``.
+        data
+            Situations to change. Default: those of the estimation.
+        cost
+            The attribute that the surplus is measured in. Default: one that is called like a cost.
+        cov, level
+            Which covariance, and the level of the intervals.
+        name
+            For tables and figures. Default: the changes.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> result = ac.fit_mnl(data, "*: TT + CO")
+        >>> sc = result.scenario("SM: unavailable", by="GA")
+        >>> list(sc.shares)
+        ['segment', 'alternative', 'base', 'scenario', 'change', 'low', 'high']
+        """
+        return make_scenario(
+            self._simulator(data),
+            parse_changes(*changes, where=where),
+            self._uncertainty(cov, level),
+            by=(by,) if isinstance(by, str) else tuple(by),
+            cost=self._cost(cost),
+            name=name,
+        )
+
+    def scenarios(
+        self,
+        changes: Mapping[str, str | Sequence[str | Change]],
+        *,
+        by: str | Sequence[str] = (),
+        where: str | None = None,
+        data: ChoiceData | None = None,
+        cost: str | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> Scenarios:
+        """Several scenarios side by side.
+
+        Parameters
+        ----------
+        changes
+            Name -> change or changes, as in `scenario`.
+        by, where, data, cost, cov, level
+            As in `scenario`.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> result = ac.fit_mnl(data, "*: TT + CO")
+        >>> both = result.scenarios({"dearer": "TRAIN: CO + 10%", "closed": "SM: unavailable"})
+        >>> list(both.table)
+        ['alternative', 'base', 'dearer', 'closed']
+        """
+        if not isinstance(changes, Mapping) or not changes:
+            raise ArdchoiceError(
+                "Give each scenario a name: result.scenarios({'dearer': 'TRAIN: CO * 1.1'})."
+            )
+        each = {
+            str(label): self.scenario(
+                *([one] if isinstance(one, str) else one),
+                by=by,
+                where=where,
+                data=data,
+                cost=cost,
+                cov=cov,
+                level=level,
+                name=str(label),
+            )
+            for label, one in changes.items()
+        }
+        return Scenarios(each)
+
+    def curve(
+        self,
+        what: str,
+        grid: Sequence[float] | None = None,
+        *,
+        where: str | None = None,
+        data: ChoiceData | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> Curve:
+        """Shares as an attribute runs over a grid: a price curve.
+
+        Parameters
+        ----------
+        what
+            Such as ``"TRAIN: CO"``, which is multiplied by the values of the grid, or with an
+            operator at its end, ``"TRAIN: CO ="``, to set, add or subtract them.
+        grid
+            Values. Default: factors from 0.5 to 1.5.
+        where, data, cov, level
+            As in `scenario`.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> curve = ac.fit_mnl(data, "*: TT + CO").curve("TRAIN: CO", [0.9, 1.0, 1.1])
+        >>> len(curve.frame)
+        9
+        """
+        simulator, uncertainty = self._simulator(data), self._uncertainty(cov, level)
+        return make_curve(simulator, what, grid, uncertainty, where)
+
+    def _cost(self, cost: str | None) -> str | None:
+        """What a surplus is measured in, checked where it was given."""
+        if cost is None:
+            return cost_of(self.encoding)
+        attribute_terms(self.encoding, cost)
+        return cost
 
     def individual(self, data: ChoiceData | None = None) -> pd.DataFrame:
         """What is known of every person given their choices; a row per person.
@@ -407,22 +572,11 @@ class Result:
     def _derived(
         self, found: list[Estimate], keys: list[str], cov: Covariance | None, level: float
     ) -> pd.DataFrame:
-        """Delta method: the standard error of f(β) is √(∇f' Cov ∇f), over finite coefficients.
-
-        A coefficient that diverges has no variance. It spoils the error only of what moves
-        with it by more than `SPOILS` of that error: where it runs to, probabilities are 0 or 1, and
-        what is summed over them hardly does.
-        """
-        matrix = self._covariance(cov)
+        """Values and their delta-method errors, behind what they belong to."""
         gradients = np.stack([e.gradient for e in found])
-        unknown = self.is_infinite
-        known = np.where(np.isnan(matrix), 0.0, matrix)
-        variance = np.einsum("ij,jk,ik->i", gradients, known, gradients)
-        moves = np.abs(gradients * self.coefficients)[:, unknown]
-        tolerated = SPOILS * np.sqrt(np.maximum(variance, 0.0))
-        variance[(moves > tolerated[:, None]).any(axis=1)] = np.nan
+        std_err = self._uncertainty(cov, level).std_err(gradients)
         values = np.array([e.value for e in found])
-        frame = estimates_frame(values, np.sqrt(np.maximum(variance, 0.0)), level)
+        frame = estimates_frame(values, std_err, level)
         for position, key in enumerate(keys):
             frame.insert(position, key, [getattr(e, key) for e in found])
         # The question is how large, not whether zero; and it prints in 80 columns.
@@ -433,10 +587,7 @@ def estimates_frame(
     values: Floats, std_err: Floats, level: float, null: Floats | float = 0.0
 ) -> pd.DataFrame:
     """Estimate, std_err, z and p of a test against `null`, low, high."""
-    if not 0 < level < 1:
-        raise ArdchoiceError(
-            f"The level of an interval lies between 0 and 1, such as 0.95, not {level}."
-        )
+    check_level(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (values - null) / std_err
     half = stats.norm.ppf(0.5 + level / 2) * std_err

@@ -28,7 +28,6 @@ from ardchoice.evaluation.post_estimation import (
     attribute_label,
     cost_attribute,
     elasticities,
-    is_time,
     willingness_to_pay,
 )
 from ardchoice.evaluation.stability import stability
@@ -53,7 +52,6 @@ __all__ = [
     "evaluate",
     "expected_signs",
     "held_out",
-    "is_time",
     "mean_probabilities",
     "relevance_table",
     "score_refit",

@@ -2,26 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 
 import pandas as pd
 
 from ardchoice.errors import ArdchoiceError
-from ardchoice.estimation import ALL, Result, levels_of
+from ardchoice.estimation import ALL, Result, is_cost, is_time, levels_of
+from ardchoice.estimation import sloped_attributes as attributes_with_slope
 from ardchoice.record import StudyRecord
 
-_COST = re.compile(
-    r"cost|price|fare|tariff|toll|expens|charge|money|preis|kosten|prix|co[uû]t|precio|prezzo|"
-    r"(^|[\W_])(co|tc|gc|cst|fee|fees|rent|chf|eur|usd|gbp)\d*($|[\W_])",
-    re.IGNORECASE,
-)
-_TIME = re.compile(
-    r"time|headway|wait|delay|duration|zeit|temps|tiempo|minut|hours?|"
-    r"(^|[\W_])(tt|tt?me|he|ivt|ivtt|ovt|ovtt|wt|at|trav|invt)\d*($|[\W_])",
-    re.IGNORECASE,
-)
 MAX_ELASTICITY_ALTERNATIVES = 30
 """With more alternatives, their elasticities fill pages that nobody reads."""
 
@@ -72,15 +62,9 @@ def attribute_label(attribute: str, level: str) -> str:
     return f"{attribute}: {level}" if level else attribute
 
 
-def is_time(name: str) -> bool:
-    """Whether an attribute is called like a time."""
-    return _TIME.search(name) is not None
-
-
 def sloped_attributes(result: Result) -> list[str]:
     """Attributes of the model that utility has a slope in, in their order."""
-    terms = [t for t in result.encoding.terms if not t.is_stepwise]
-    return list(dict.fromkeys(t.term.what for t in terms if t.term.what is not None))
+    return attributes_with_slope(result.encoding)
 
 
 def _stepwise_attributes(result: Result) -> dict[str, str]:
@@ -95,7 +79,7 @@ def cost_attribute(record: StudyRecord) -> tuple[str | None, str]:
 
     The attribute that is called like a cost; of several, one whose sign is expected to be negative.
     """
-    called = [name for name in sloped_attributes(record.result) if _COST.search(name)]
+    called = [name for name in sloped_attributes(record.result) if is_cost(name)]
     signs = {} if record.structure is None else record.structure.given_signs
     negative = [name for name in called if signs.get(name) == "-"]
     if negative:

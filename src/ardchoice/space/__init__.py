@@ -4,7 +4,7 @@ from ardchoice.space.grammar import as_specification, parse_specification, parse
 from ardchoice.space.published import Size, swissmetro_space
 from ardchoice.space.search import SearchSpace, SpaceOptions, matches, parse_transform
 from ardchoice.space.specification import Rival, Specification
-from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term
+from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term, quoted
 from ardchoice.space.transforms import (
     BoxCox,
     Classes,
@@ -46,5 +46,6 @@ __all__ = [
     "parse_specification",
     "parse_term",
     "parse_transform",
+    "quoted",
     "swissmetro_space",
 ]

@@ -4,13 +4,8 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ardchoice.estimation import ALL
-from ardchoice.evaluation import (
-    MAX_ELASTICITY_ALTERNATIVES,
-    WHOLE_SAMPLE,
-    attribute_label,
-    is_time,
-)
+from ardchoice.estimation import ALL, is_time
+from ardchoice.evaluation import MAX_ELASTICITY_ALTERNATIVES, WHOLE_SAMPLE, attribute_label
 from ardchoice.report.document import FIGURES, Figure, Part, Section, Table, Text, bold, frame_table
 from ardchoice.report.findings import Findings
 
