@@ -145,7 +145,7 @@ def _estimated_and_evaluated(
 def fingerprint(settings: StudySettings, base: Path) -> dict[str, Any]:
     """What results are made from: the version, the table by its checksum, the settings."""
     # Where results go does not change them.
-    values = settings.model_dump(mode="json", exclude={"output": {"folder"}})
+    values = settings.model_dump(mode="json", exclude={"output": {"folder"}, "data": {"guesses"}})
     out: dict[str, Any] = {"ardchoice": version("ardchoice"), "settings": values}
     if settings.data.table is not None:
         path = base / settings.data.table

@@ -40,7 +40,14 @@ def test_init_check_run_untouched_end_with_a_report(
     told = command("check", study).stdout
     assert "how long it may take" in told
     assert max(map(len, told.splitlines())) <= WIDTH
-    done = command("run", study, "--quiet")
+    open_guesses = table is swissmetro_raw
+    if open_guesses:  # nothing says which code is which mode
+        refused = command("run", study, "--quiet", code=3).stderr
+        assert "data.alternatives: is a guess" in refused
+        assert "line 2" in refused
+        assert "To be confirmed before a run: data.alternatives" in " ".join(told.split())
+    accepted = ["--accept-guesses"] if open_guesses else []
+    done = command("run", study, "--quiet", *accepted)
     # What the data have that is worth knowing is no progress.
     assert all(line.startswith("ardchoice: note:") for line in lines_of(done.stderr))
     printed = done.stdout

@@ -19,6 +19,7 @@ DIFFERENCE_STEP = 1e-5
 GRADIENT_TOLERANCE, HESSIAN_TOLERANCE = 1e-6, 1e-5
 """Relative to the largest element: what central differences leave."""
 EXAMPLES: dict[str, Family] = {
+    "latent": ac.LatentClass(2),
     "nested": ac.Nested({"existing": ["TRAIN", "CAR"]}),
     "mixed": ac.Mixed({"*: CO": "normal", "SM: TT": "uniform"}),
 }

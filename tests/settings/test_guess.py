@@ -213,10 +213,13 @@ def test_missing_and_rare_levels_are_provided_for():
     once = covariate(column([*["a", "b"] * 50, None]))
     assert "missing" not in once.how
     assert "missing in 0.99%: such rows are dropped" in once.why
-    rare = covariate(column([*["a", "b"] * 50, "c", "d"]))
+    rare = covariate(column([*["a", "b"] * 50, "c", "d", "e"]))
     assert rare.how["pool_below"] == 0.02
+    # Rare levels are never dropped: those that are too few even together join another.
     tiny = covariate(column([*["1", "2"] * 500, "6"]))
-    assert tiny.how["levels"] == ["1", "2"]
+    assert tiny.how["merge"] == {"1": ["1"], "2 or 6": ["2", "6"]}
+    text = covariate(column([*["a", "b", "b"] * 300, "c", "d"]))
+    assert text.how["merge"] == {"a": ["a"], "b or c, d": ["b", "c", "d"]}
 
 
 @pytest.mark.parametrize(
@@ -365,7 +368,7 @@ def test_swissmetro_untouched(tmp_path):
         "SEATS": {"SM": "SM_SEATS"},
     }
     assert told.drop_invalid
-    assert data.n_situations == 10_710
+    assert data.n_situations == 10_719
     assert 50 < space.n_columns < 500
     text = guess_settings(path)
     assert "is '0', the code of no alternative: 9 rows" in unwrapped(text)
@@ -515,3 +518,104 @@ def test_profiles_know_marks_and_missing_values():
     assert (columns[1].missing, columns[1].whole, columns[1].low) == (1, False, 1.5)
     assert named(columns, "b") is columns[1]
     assert named(columns, "c") is None
+
+
+# -- Roles by evidence from names and values -------------------------------------------------------
+
+
+def survey(n: int = 400, seed: int = 0) -> pd.DataFrame:
+    """Modes with glued names, items of a questionnaire, and a code for no answer."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame({"ID": np.arange(n), "TimePT": rng.integers(10, 90, n)})
+    frame["CostPT"] = rng.uniform(1, 20, n).round(2)
+    frame["CostCar"] = rng.uniform(1, 20, n).round(2)
+    frame["TimeCar"] = rng.integers(10, 90, n)
+    for name, count in (("Envir", 6), ("Mobil", 9), ("Resid", 6)):
+        for i in range(1, count + 1):
+            frame[f"{name}{i:02d}"] = rng.integers(1, 6, n)
+    frame["NbCar"] = rng.integers(0, 4, n)
+    frame["Income"] = np.where(rng.random(n) < 0.1, -1, rng.integers(2_000, 9_000, n))
+    frame["hmzone"] = rng.integers(1, 60, n)
+    value = -0.05 * frame[["TimePT", "TimeCar"]] + rng.gumbel(size=(n, 2))
+    frame["Choice"] = np.where(rng.random(n) < 0.1, -1, value.to_numpy().argmax(axis=1))
+    return frame
+
+
+def test_items_of_a_questionnaire_are_no_alternatives_and_minus_one_no_choice(tmp_path):
+    path = written(survey(), tmp_path)
+    settings, data, _ = settings_from(path)
+    text = guess_settings(path)
+    assert settings.data.alternatives == {"PT": "0", "Car": "1"}
+    assert set(settings.data.attributes) == {"Time", "Cost"}
+    assert {"NbCar", "Income", "Envir01"} <= set(settings.data.covariates)
+    assert settings.data.guesses == ("alternatives",)
+    assert settings.structure.signs == {"Time": "-", "Cost": "-"}
+    assert "Recognised by name: Time (time), Cost (money)" in unwrapped(text)
+    assert settings.space.generic is True
+    assert "hmzone" not in settings.space.by
+    # An income of -1 is not known; it is no number.
+    income = settings.data.covariates["Income"]
+    assert (income.kind, income.edges[0], income.labels[0]) == ("cut", 0.0, "unknown")
+    assert data.n_situations == int((survey()["Choice"] >= 0).sum())
+
+
+def test_a_named_index_is_columns(tmp_path):
+    rng = np.random.default_rng(1)
+    index = pd.MultiIndex.from_product([range(60), (1, 2, 3)], names=["case_id", "alt_id"])
+    chosen = np.zeros((60, 3), dtype=int)
+    chosen[np.arange(60), rng.integers(0, 3, 60)] = 1
+    columns = {"chosen": chosen.ravel(), "price": rng.uniform(1, 9, 180)}
+    path = tmp_path / "table.parquet"
+    pd.DataFrame(columns, index=index).to_parquet(path)
+    settings, data, _ = settings_from(path)
+    assert (settings.data.situation, settings.data.alternative) == ("case_id", "alt_id")
+    assert data.n_situations == 60
+    # Unlabelled: constants of positions are candidates, not kept.
+    assert settings.space.add == ("1: ASC", "2: ASC")
+    assert settings.structure.constants is False
+    assert (settings.space.constants, settings.space.specific) == (False, False)
+
+
+def test_a_total_beside_its_parts_is_not_used(tmp_path):
+    table = made_up.mode_choice()
+    for mode in ("car", "bus", "air", "rail"):
+        table[f"extra_{mode}"] = np.random.default_rng(3).uniform(1, 9, len(table))
+        table[f"total_{mode}"] = table[f"time_{mode}"] + table[f"extra_{mode}"]
+    path = written(table, tmp_path)
+    settings, _, _ = settings_from(path)
+    text = guess_settings(path)
+    assert "extra" in settings.data.attributes
+    assert "total" not in settings.data.attributes
+    assert "total is time + extra" in unwrapped(text)
+
+
+def test_codes_written_with_a_word_are_numbers_of_columns(tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {f"{a}{j}": rng.uniform(1, 5, 200) for a in ("price", "size") for j in (1, 2, 3)}
+    )
+    frame["hsg2"] = rng.integers(0, 2, 200)
+    frame["choice"] = [f"choice{i}" for i in rng.integers(1, 4, 200)]
+    settings, _, _ = settings_from(written(frame, tmp_path))
+    assert settings.data.alternatives == {"1": "choice1", "2": "choice2", "3": "choice3"}
+    assert settings.data.guesses == ()
+    assert set(settings.data.attributes) == {"price", "size"}
+    assert "hsg2" in settings.data.covariates
+
+
+def test_money_of_single_alternatives_is_one_attribute(tmp_path):
+    frame = survey().rename(columns={"CostPT": "MarginalCostPT", "CostCar": "CostCarCHF"})
+    settings, _, _ = settings_from(written(frame, tmp_path))
+    cost = settings.data.attributes["MarginalCost"].column
+    assert cost == {"PT": "MarginalCostPT", "Car": "CostCarCHF"}
+
+
+def test_suggested_signs_name_no_clock_times_stays_or_absent_attributes(tmp_path):
+    table = made_up.mode_choice()
+    modes = ("car", "bus", "air", "rail")
+    names = {f"time_{m}": f"depTime_{m}" for m in modes} | {f"cost_{m}": f"stay_{m}" for m in modes}
+    path = written(table.rename(columns=names), tmp_path)
+    settings, _, _ = settings_from(path)
+    text = guess_settings(path)
+    assert not {"depTime", "stay", "COST"} & set(settings.structure.signs)
+    assert "COST" not in text

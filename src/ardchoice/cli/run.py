@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @click.option("--out", type=new_folder, help="Folder to write. Default: as in the study file.")
 @click.option("--resume", is_flag=True, help="Resume a run that was interrupted.")
 @click.option("--force", is_flag=True, help="Overwrite a folder that exists.")
+@click.option("--accept-guesses", is_flag=True, help="Run although guesses are not confirmed.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @click.option("--json", "as_json", is_flag=True, help="Progress and result as JSON, line by line.")
 @click.option("--dask", metavar="ADDRESS", help="Scheduler of a Dask cluster, or 'local'.")
@@ -33,6 +34,7 @@ def run(
     out: Path | None,
     resume: bool,
     force: bool,
+    accept_guesses: bool,
     quiet: bool,
     as_json: bool,
     dask: str | None,
@@ -54,14 +56,24 @@ def run(
     from ardchoice.cluster import closing
     from ardchoice.progress import show_progress
     from ardchoice.run import run_study
-    from ardchoice.settings import read_settings, telling_lines
+    from ardchoice.settings import must_be_confirmed, read_settings, telling_lines
 
     if quiet and as_json:
         raise click.UsageError("--quiet and --json exclude one another.")
     console.as_json = as_json
     settings, base = read_settings(study), study.parent
+    if not accept_guesses:
+        with telling_lines(study):
+            must_be_confirmed(settings)
     folder = base / settings.output.folder if out is None else out
-    again = ["run", study, *(["--out", out] if out else []), *(["--dask", dask] if dask else [])]
+    accepted = ["--accept-guesses"] if accept_guesses else []
+    again = [
+        "run",
+        study,
+        *accepted,
+        *(["--out", out] if out else []),
+        *(["--dask", dask] if dask else []),
+    ]
     console.resume_command = command_line(*again, "--resume")
     phases: list[str] = []
 

@@ -18,6 +18,7 @@ from ardchoice.data.tables import (
     needs_pyarrow,
     open_table,
     read_text,
+    with_named_index,
 )
 from ardchoice.data.text_format import TextFormat, TextOptions, sniff
 from ardchoice.errors import ArdchoiceError
@@ -85,8 +86,7 @@ class Files:
 
     def table(self, frame: pd.DataFrame) -> Table:
         """Some rows as a table."""
-        if not all(isinstance(c, str) for c in frame.columns):
-            frame = frame.set_axis([str(c) for c in frame.columns], axis=1)
+        frame = with_named_index(frame)
         return Table(nw.from_native(frame, eager_only=True), self.name, str(self.path), self.text)
 
 

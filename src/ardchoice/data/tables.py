@@ -191,8 +191,8 @@ def open_table(source: object, options: TextOptions | None = None) -> Table:
         must_exist(path)
         style = None if is_parquet(path) else sniff(path, options)
         source = _read_parquet(path) if style is None else next(read_text(path, style))
-    if isinstance(source, pd.DataFrame) and not all(isinstance(c, str) for c in source.columns):
-        source = source.set_axis([str(c) for c in source.columns], axis=1)
+    if isinstance(source, pd.DataFrame):
+        source = with_named_index(source)
     try:
         return Table(nw.from_native(source, eager_only=True), name, where, style)
     except TypeError as error:
@@ -204,6 +204,20 @@ def open_table(source: object, options: TextOptions | None = None) -> Table:
         names = Counter(getattr(source, "column_names", getattr(source, "columns", ())))
         _refuse_repeated(names, name)
         raise ArdchoiceError(f"{name} cannot be read: {error}") from error
+
+
+def with_named_index(frame: pd.DataFrame) -> pd.DataFrame:
+    """A frame whose named index levels are columns, with texts as names.
+
+    Ids of situations and alternatives are often the index of a data frame, and a Parquet file that
+    was written from it keeps them so.
+    """
+    named = [name for name in frame.index.names if name is not None and name not in frame.columns]
+    if named:
+        frame = frame.reset_index(level=named)
+    if not all(isinstance(c, str) for c in frame.columns):
+        frame = frame.set_axis([str(c) for c in frame.columns], axis=1)
+    return frame
 
 
 def _refuse_repeated(names: Counter[str], table: str) -> None:

@@ -58,6 +58,8 @@ class Block:
         (J, B).
     person
         Shape (B,), as in the data; None without persons.
+    covariates
+        What the family uses of persons beside the terms, shape (M, B); None for nothing.
     """
 
     parts: tuple[Part, ...]
@@ -66,6 +68,7 @@ class Block:
     weight: Floats | None
     shape: tuple[int, int]
     person: npt.NDArray[np.integer[Any]] | None = None
+    covariates: Floats | None = None
 
     @cached_property
     def picked(self) -> npt.NDArray[np.intp]:
@@ -88,4 +91,5 @@ class Block:
             weight=None if self.weight is None else self.weight[rows],
             shape=(self.shape[0], len(rows)),
             person=None if self.person is None else self.person[rows],
+            covariates=None if self.covariates is None else self.covariates[:, rows],
         )

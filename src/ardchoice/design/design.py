@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Literal
 
@@ -14,7 +14,12 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, must_be_choice_data, whole_person_ranges
 from ardchoice.design.block import Block, Part
 from ardchoice.design.column_store import Base, ColumnStore, Multiplier, Of
-from ardchoice.design.encoding import Encoding, TermColumns, learn_encoding
+from ardchoice.design.encoding import (
+    Encoding,
+    TermColumns,
+    learn_encoding,
+    person_columns,
+)
 from ardchoice.design.execution import Execution, current_execution
 from ardchoice.design.sources import WORTH_THREADS, CachedBlocks, Standardizer, StreamedBlocks
 from ardchoice.errors import ArdchoiceError
@@ -147,6 +152,14 @@ class Design:
         """Number of coefficients, D."""
         return self.encoding.n_columns
 
+    def with_covariates(self, names: Iterable[str]) -> Design:
+        """The same with covariates of persons that a family uses beside the terms."""
+        persons = person_columns(self.data, names)
+        if persons == self.encoding.persons:
+            return self
+        encoding = replace(self.encoding, persons=persons)
+        return Design(self.data, encoding, execution=self.execution)
+
     # -- Blocks -----------------------------------------------------------------------------
 
     def row_bytes(self) -> int:
@@ -219,7 +232,14 @@ class Design:
             weight=None if data.weight is None else data.weight[rows],
             shape=(len(data.alternatives), n),
             person=None if data.person is None else data.person[rows],
+            covariates=self._covariates(rows),
         )
+
+    def _covariates(self, rows: slice) -> Floats | None:
+        """What the family uses of persons beside the terms; shape (M, B)."""
+        if not self.encoding.persons:
+            return None
+        return np.concatenate([p.expand(self.data, rows) for p in self.encoding.persons])
 
     def _expand(self, plan: _PartPlan, n: int, expanded: _Expanded, old: Floats | None) -> Floats:
         """The columns of a part; shape (K, A, B)."""

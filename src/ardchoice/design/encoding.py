@@ -118,6 +118,44 @@ class TermColumns:
 
 
 @dataclass(frozen=True)
+class PersonColumns:
+    """A covariate that a family uses beside the terms, such as one of class membership.
+
+    Attributes
+    ----------
+    name
+    levels
+        Of a categorical one, with a column for each but the reference; None for a number.
+    """
+
+    name: str
+    levels: Levels | None = None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """One per column."""
+        if self.levels is None:
+            return (self.name,)
+        return tuple(f"{self.name} [{level}]" for level in self.levels.columns)
+
+    def expand(self, data: ChoiceData, rows: slice) -> npt.NDArray[np.float64]:
+        """The columns of some rows; shape (K, B)."""
+        if self.name not in data.covariates:
+            raise SpecificationError(
+                f"The model needs the covariate {self.name!r}, which these data do not have. "
+                f"{did_you_mean(self.name, data.covariates)}"
+            )
+        covariate = data.covariates[self.name]
+        if self.levels is None:
+            return covariate.numbers(rows)[None]
+        codes = covariate.values[rows]
+        columns = self.levels.lookup(covariate.levels or ())[codes]
+        unknown = columns < 0
+        self.levels.refuse(codes[unknown], data.situation[rows][unknown], covariate.levels or ())
+        return np.asarray(columns == np.arange(len(self.names))[:, None], dtype=np.float64)
+
+
+@dataclass(frozen=True)
 class Encoding:
     """Every term of a design, ready for any data with the same columns.
 
@@ -126,10 +164,13 @@ class Encoding:
     alternatives
         The J names.
     terms
+    persons
+        Covariates that a family uses beside the terms.
     """
 
     alternatives: tuple[str, ...]
     terms: tuple[TermColumns, ...]
+    persons: tuple[PersonColumns, ...] = ()
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -152,7 +193,28 @@ class Encoding:
         for t in terms:
             start = kept[-1].columns.stop if kept else 0
             kept.append(replace(self.terms[t], start=start))
-        return Encoding(self.alternatives, tuple(kept))
+        return replace(self, terms=tuple(kept))
+
+
+def person_columns(data: ChoiceData, names: Iterable[str]) -> tuple[PersonColumns, ...]:
+    """Covariates that a family uses beside the terms, as columns."""
+    out = []
+    for name in names:
+        if name not in data.covariates:
+            raise SpecificationError(
+                f"There is no covariate {name!r}. {did_you_mean(name, data.covariates)}"
+            )
+        covariate = data.covariates[name]
+        levels = None
+        if covariate.levels is not None:
+            levels = Levels(name, covariate.levels, covariate.reference)
+            if not levels.columns:
+                raise SpecificationError(
+                    f"{name} has one level only, {levels.levels[0]!r}, so there is nothing to "
+                    "compare. Leave it out."
+                )
+        out.append(PersonColumns(name, levels))
+    return tuple(out)
 
 
 def learn_encoding(data: ChoiceData, terms: Iterable[Term]) -> Encoding:

@@ -143,6 +143,7 @@ def _fit(
     design = Design(used, specification.terms)
     resolved = family.resolve(design)
     family = resolved.family
+    design = design.with_covariates(family.covariates)
     layout = family.layout(design.encoding)
     inside = layout.reordered(design.order)
     blocks = design.blocks()

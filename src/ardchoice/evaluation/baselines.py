@@ -26,7 +26,7 @@ def baselines(data: ChoiceData, space: SearchSpace) -> dict[str, Specification]:
 
     Constants only; the textbook model: constants and a generic coefficient of every attribute of
     the space, linear; the same with alternative-specific coefficients. What they cannot identify
-    (a total beside its parts) is dropped from them, the later term first. With very many
+    (a total beside its parts) is excluded, the later term first. With very many
     alternatives equal shares stand for constants.
     """
     constants = len(data.alternatives) <= MAX_CONSTANT_ALTERNATIVES

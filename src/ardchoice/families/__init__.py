@@ -17,6 +17,7 @@ from ardchoice.families.family import (
     coefficient_parameters,
     family_pass,
 )
+from ardchoice.families.latent import LatentClass
 from ardchoice.families.mixed import Mixed
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
@@ -43,6 +44,7 @@ __all__ = [
     "Family",
     "FamilyMeasure",
     "Individuals",
+    "LatentClass",
     "Logsum",
     "Maximum",
     "Mixed",

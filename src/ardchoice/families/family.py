@@ -60,6 +60,8 @@ class Parameter:
         Whether relevance shrinks it: it has a Gaussian prior with the λ of its term.
     null_value
         What z and p test it against: 0 for a coefficient, 1 for the scale of a nest.
+    classes
+        The latent classes, from 0, that have it; empty for all.
     """
 
     name: str
@@ -70,6 +72,7 @@ class Parameter:
     bounds: tuple[float, float] = (-np.inf, np.inf)
     is_shrunk: bool = False
     null_value: float = 0.0
+    classes: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -383,6 +386,11 @@ class Family(ABC):
         cannot be used with them raise an error here.
         """
         return Resolved(self)
+
+    @property
+    def covariates(self) -> tuple[str, ...]:
+        """Covariates of persons that it uses beside the terms. Default: none."""
+        return ()
 
     def frozen_at(self, theta: Floats) -> Family:
         """A family whose log-likelihood is smooth near θ. Default: itself.

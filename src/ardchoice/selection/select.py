@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 import numpy.typing as npt
@@ -216,7 +217,9 @@ def _by_search(
     criterion = rule.criterion(models.n, constraints.searched_columns)
     problem = Problem(models, constraints, criterion, signs)
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
-    found = search(problem, starts(fit, constraints), progress=progress, surrogate=near)
+    begin = starts(fit, constraints)
+    begin += [s for s in map(partial(without_wrong_signs, problem), begin) if s not in begin]
+    found = search(problem, begin, progress=progress, surrogate=near)
     alerts = _sign_alerts(problem, found.best.selected, found.best.beta)
     explained = replace(explain_search(problem, found), alerts=alerts)
     if not few:
@@ -251,6 +254,25 @@ def starts(fit: ArdFit, constraints: Constraints) -> list[TermSet]:
     if constraints.textbook:
         out.append(constraints.build(strength, sorted(constraints.textbook)))
     return list(dict.fromkeys([*out, constraints.least()]))
+
+
+def without_wrong_signs(problem: Problem, selected: TermSet) -> TermSet:
+    """A start without the attributes that go the wrong way in it, until none does.
+
+    An attribute with the wrong sign hides what others would say without it, and a search that
+    drops its terms one by one may end before these come in.
+    """
+    constraints = problem.constraints
+    wanted = sorted(selected)
+    while problem.signs.signs:
+        beta = problem.models.raw(problem.models.refit(selected).beta)
+        wrong = {w.attribute for w in problem.signs.violations(selected, beta)}
+        left = [t for t in wanted if constraints.terms[t].what not in wrong]
+        if len(left) == len(wanted):
+            break
+        wanted = left
+        selected = constraints.build(np.ones(len(constraints.terms)), wanted)
+    return selected
 
 
 def best_weight(

@@ -1,6 +1,6 @@
 """The settings of a study: one schema for study.toml, Python objects and saved studies."""
 
-from ardchoice.settings.check import agree, check_study, telling_lines
+from ardchoice.settings.check import agree, check_study, must_be_confirmed, telling_lines
 from ardchoice.settings.example import example_settings
 from ardchoice.settings.from_study import settings_if_any, settings_of
 from ardchoice.settings.guess.guess import guess_findings, guess_settings
@@ -18,6 +18,7 @@ __all__ = [
     "example_settings",
     "guess_findings",
     "guess_settings",
+    "must_be_confirmed",
     "parse_settings",
     "read_settings",
     "settings_if_any",

@@ -59,7 +59,7 @@ def check_study(path: str | Path) -> str:
     with telling_lines(path):
         space = agree(settings, data)
     parts = [str(data), _space_text(space), _time_text(settings, data, space)]
-    parts.append(_output_text(settings, path.parent))
+    parts += [_guesses_text(settings), _output_text(settings, path.parent)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -91,6 +91,26 @@ def telling_lines(path: str | Path) -> Iterator[None]:
     except SettingsError as error:
         path = Path(path)
         raise with_lines(error.mistakes, settings_text(path), path.name) from None
+
+
+def must_be_confirmed(settings: StudySettings) -> None:
+    """Raise where `ardchoice init` left guesses open that nobody has confirmed.
+
+    Raises
+    ------
+    SettingsError
+        With the line of every open guess.
+    """
+    mistakes = [
+        Mistake(
+            ("data", key),
+            "is a guess. If it is right, remove it from data.guesses; or run with "
+            "--accept-guesses.",
+        )
+        for key in settings.data.guesses
+    ]
+    if mistakes:
+        raise SettingsError(mistakes, "the study")
 
 
 def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
@@ -218,6 +238,16 @@ def _seconds(value: float) -> str:
 def _range(low: float, high: float) -> str:
     ends = [_seconds(low), _seconds(high)]
     return f"about {ends[0]}" if ends[0] == ends[1] else f"about {ends[0]} to {ends[1]}"
+
+
+def _guesses_text(settings: StudySettings) -> str:
+    if not settings.data.guesses:
+        return ""
+    text = (
+        f"To be confirmed before a run: data.{', data.'.join(settings.data.guesses)}. Remove what "
+        "is right from data.guesses, or run with --accept-guesses."
+    )
+    return "\n".join(textwrap.wrap(text, WIDTH))
 
 
 def _output_text(settings: StudySettings, folder: Path) -> str:

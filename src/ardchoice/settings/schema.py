@@ -57,6 +57,7 @@ from ardchoice.settings.values import (
     Columns,
     Count,
     ExpectedSigns,
+    Names,
     SpecificationText,
     YesOrNames,
     as_tuple,
@@ -260,6 +261,9 @@ class TableSettings(Section):
         Wide: a pattern, or alternative -> column; Default: all always available.
     person, weight
         Columns.
+    guesses
+        Keys of this section that `ardchoice init` guessed and nobody has confirmed yet:
+        `ardchoice run` stops at them. Default: none.
     """
 
     table: str | None = None
@@ -272,6 +276,7 @@ class TableSettings(Section):
     availability: Columns = None
     person: str | None = None
     weight: str | None = None
+    guesses: Names = ()
     attributes: Annotated[dict[str, AttributeSettings], BeforeValidator(_each)] = Field(
         default_factory=dict
     )

@@ -17,7 +17,7 @@ from itertools import combinations
 
 import numpy as np
 
-from ardchoice._types import Bools, Floats, Ints
+from ardchoice._types import Bools, Floats
 from ardchoice.design import Block
 from ardchoice.families.mnl.kernel import (
     choice_probabilities,
@@ -25,6 +25,7 @@ from ardchoice.families.mnl.kernel import (
     utilities,
     weighted_columns,
 )
+from ardchoice.families.persons import PersonRows, person_rows
 from ardchoice.numerics import map_reduce, single_blas_thread
 
 MOST_FOR_SUBSETS = 10
@@ -175,11 +176,11 @@ class _ScreenMeasure:
     def __call__(self, block: Block) -> _ScreenSums:
         sums, each = evaluate_with_scores(self.beta, block)
         p = choice_probabilities(utilities(self.beta, block), block.available).p
-        starts, order = person_runs(block)
-        by_person = np.add.reduceat(each[:, order], starts, axis=1)
+        rows = person_rows(block)
+        by_person = rows.sums(each)
         step = max(1, CHUNK_NUMBERS // max(1, block.shape[1]))
         pieces = [
-            _screen_some(p, block, self.members[k : k + step], by_person, starts, order)
+            _screen_some(p, block, self.members[k : k + step], by_person, rows)
             for k in range(0, len(self.members), step)
         ]
         stacked = [np.concatenate(column) for column in zip(*pieces, strict=True)]
@@ -190,18 +191,8 @@ class _ScreenMeasure:
         )  # fmt: skip
 
 
-def person_runs(block: Block) -> tuple[Ints, Ints]:
-    """Where each person's rows begin once rows are in the second, an order by person."""
-    n = block.shape[1]
-    if block.person is None:
-        return np.arange(n), np.arange(n)
-    order = np.argsort(block.person, kind="stable")
-    person = block.person[order]
-    return np.append(0, 1 + np.flatnonzero(person[1:] != person[:-1])), order
-
-
 def _screen_some(
-    p: Floats, block: Block, members: Bools, by_person: Floats, starts: Ints, order: Ints
+    p: Floats, block: Block, members: Bools, by_person: Floats, rows: PersonRows
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Σ u, Σ u², variance by the model, Σ u s', covariance with s by the model, of some nests."""
     inside = members.astype(float)
@@ -224,7 +215,7 @@ def _screen_some(
             columns = _alternative_columns(block, j) * (p[j] * weight)
             crossed[having] -= log_share[having] @ columns.T
     u = u * weight
-    summed = np.add.reduceat(u[:, order], starts, axis=1)
+    summed = rows.sums(u)
     squares = np.einsum("sn,sn->s", summed, summed)
     return u.sum(axis=1), squares, expected, summed @ by_person.T, crossed
 

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from ardchoice.data import recognised_kind
 from ardchoice.settings.guess.words import (
     AVAILABLE_WORDS,
     UNLABELLED_WORDS,
@@ -163,10 +164,27 @@ def plausibility(family: Family) -> float:
     bad = sum(bool(says(a, AVAILABLE_WORDS) or says(a, UNLIKED_WORDS)) for a in family.alternatives)
     good = sum(
         bool(says(attribute_name(t), AVAILABLE_WORDS) or says(attribute_name(t), UNLIKED_WORDS))
-        for t in family.templates
+        for t, where in family.templates.items()
+        if len(where) > 1
+    )
+    # Money, time, waits and changes of every alternative are what choices are about.
+    known = sum(
+        recognised_kind(attribute_name(t)) is not None
+        for t, where in family.templates.items()
+        if len(where) > 1
     )
     # A word that stands alone between separators, rather than TIME in TIME1.
     alone = sum(not (t[0][-1:].isalnum() or t[1][:1].isalnum()) for t in family.templates) / max(
         len(family.templates), 1
     )
-    return -4.0 * bad / max(n, 1) + 1.0 * min(good, 2) / 2 + 0.3 * alone
+    # Envir01, Envir02, Mobil01, Mobil02 are items of a questionnaire, not attributes 01 and 02.
+    items = sum(attribute_name(t).isdigit() for t in family.templates) / max(
+        len(family.templates), 1
+    )
+    return (
+        -4.0 * bad / max(n, 1)
+        + 1.0 * min(good, 2) / 2
+        + 0.3 * alone
+        - 6.0 * items
+        + 1.5 * min(known, 2)
+    )

@@ -26,6 +26,7 @@ from ardchoice.settings.guess.people import find_covariates, find_person, find_w
 from ardchoice.settings.guess.plan import plan_space
 from ardchoice.settings.guess.profile import Column, named, profile_table
 from ardchoice.settings.guess.roles import Finding, Roles
+from ardchoice.settings.guess.values import without_totals
 from ardchoice.settings.guess.wide import guess_wide
 from ardchoice.settings.guess.words import CHOICE_WORDS, says
 from ardchoice.settings.reading import parse_settings
@@ -143,6 +144,7 @@ def guess_roles(
         pair = two_columns(columns, answers)
         if pair is not None:
             roles = _two_together(guess_long(columns, pair[2], (), answers), pair[0], pair[1])
+    roles = without_totals(roles, columns)
     return _with_people(roles, columns, answers, _situation(columns, roles))
 
 
@@ -205,11 +207,11 @@ def _nothing_found(answers: Mapping[str, str]) -> Roles:
     findings = {
         role: Finding(answers[role], "as you said")
         if answers.get(role)
-        else Finding(None, "not found", sure=False)
+        else Finding(None, "not found", confidence=0.0)
         for role in asked
     }
     return Roles(
-        layout=Finding(layout, "a mere assumption: the columns do not tell", sure=False),
+        layout=Finding(layout, "a mere assumption: the columns do not tell", confidence=0.0),
         alternatives={},
         findings=findings,
         attributes=(),

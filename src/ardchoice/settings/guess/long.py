@@ -12,6 +12,7 @@ import pandas as pd
 
 from ardchoice.settings.guess.profile import Column, named
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
+from ardchoice.settings.guess.values import are_labelled
 from ardchoice.settings.guess.words import (
     ALTERNATIVE_WORDS,
     CHOICE_WORDS,
@@ -30,6 +31,8 @@ MIN_ONE_CHOSEN_SHARE = 0.95
 """Share of situations with just one chosen row: the others may be slips."""
 MIN_UNIQUE_ROW_SHARE = 0.99
 """Share of rows that are the only one of their situation and alternative."""
+UNNAMED_CONFIDENCE = 0.5
+"""How sure a column is whose values fit a role that its name does not say."""
 MAX_TRIED_COLUMNS = 12
 """Columns tried for a role, the likeliest first."""
 
@@ -180,13 +183,13 @@ def guess_long(
             alternative.name,
             "every value stands at most once in a situation",
             _others(others, "alternative", alternative),
-            sure=says(alternative.name, ALTERNATIVE_WORDS) > 0,
+            1.0 if says(alternative.name, ALTERNATIVE_WORDS) else UNNAMED_CONFIDENCE,
         ),
         "chosen": Finding(
             chosen.name,
             f"yes or no, and yes once in a situation ({100 * chosen.marked.mean():.3g}% of rows)",
             _others(others, "chosen", chosen),
-            sure=says(chosen.name, CHOICE_WORDS) > 0,
+            1.0 if says(chosen.name, CHOICE_WORDS) else UNNAMED_CONFIDENCE,
         ),
     }
     used = {situation.name, alternative.name, chosen.name}
@@ -211,7 +214,9 @@ def guess_long(
     numbers = all(text.lstrip("-").isdigit() for text in codes)
     placeless, apart = unlike_others(list(codes))
     if numbers:  # modes may have numbers, too: the name of the column tells
-        placeless = any(w in UNLABELLED_WORDS for w in words(alternative.name))
+        named_so = any(w in UNLABELLED_WORDS for w in words(alternative.name))
+        used_columns = [c for c in columns if any(a.name == c.name for a in attributes)]
+        placeless = named_so and not are_labelled(alternative, used_columns)
     doubts = []
     if numbers and not placeless:
         doubts.append(

@@ -42,11 +42,12 @@ def write_page(
     doubts
         What to say at the top besides.
     """
-    unsure = [
-        f"{role} is a guess: {finding.why}."
+    open_roles = [
+        role
         for role, finding in roles.findings.items()
         if not finding.sure and finding.value is not None and role != "availability"
     ]
+    unsure = [f"{role} is a guess: {roles.findings[role].why}." for role in open_roles]
     same = all(name == code for name, code in roles.alternatives.items())
     return _template().render(
         roles=roles,
@@ -55,6 +56,7 @@ def write_page(
         size=size,
         dropped=dropped,
         doubts=[*roles.doubts, *doubts, *unsure],
+        guesses=open_roles,
         wide=roles.layout.value == "wide",
         codes={name: Code(code) for name, code in roles.alternatives.items()},
         names_are_codes=same and len(roles.alternatives) > MAX_LISTED_NAMES,
@@ -122,6 +124,8 @@ def _role(variable: Variable, default: Mapping[str, Any]) -> str:
     how: dict[str, Any] = {**default, **variable.how}
     if "levels" in how:
         how["levels"] = [Code(text) for text in how["levels"]]
+    if "merge" in how:
+        how["merge"] = {k: [Code(text) for text in values] for k, values in how["merge"].items()}
     is_column = set(how) == {"column"} and isinstance(how["column"], str)
     line = f"{toml_key(variable.name)} = {toml_value(how['column'] if is_column else how)}"
     why = comment(variable.why, "  # ")

@@ -11,12 +11,14 @@ from ardchoice.settings.guess.long import same_within
 from ardchoice.settings.guess.profile import Column
 from ardchoice.settings.guess.roles import Finding, Variable
 from ardchoice.settings.guess.words import (
+    CODE_WORDS,
     DESIGN_WORDS,
-    PEOPLE_WORDS,
     PERSON_WORDS,
     PLACE_WORDS,
     SURE_PERSON_WORDS,
     WEIGHT_WORDS,
+    ZONE_WORDS,
+    people_rank,
     says,
     words,
 )
@@ -29,9 +31,9 @@ MAX_CODE_VALUES = 60
 """Beyond this many distinct whole numbers they are surely quantities."""
 RARE_LEVEL_SHARE = 0.02
 """Levels with a smaller share of the rows are pooled."""
-TINY_LEVELS_SHARE = 0.005
-"""Levels that together have a smaller share than this are a level nothing can be learned of."""
 MISSING_LEVEL = "unknown"
+NEGATIVE_CODES = (-1, -2, -9, -99, -999)
+"""Negative values that stand for missing ones in a quantity."""
 
 
 def find_person(
@@ -78,7 +80,7 @@ def find_weight(columns: Sequence[Column], answers: Mapping[str, str]) -> Findin
             if column.missing:
                 continue
             why = f"it is called so, from {column.low:g} to {column.high:g}"
-            return Finding(column.name, why, sure=False)
+            return Finding(column.name, why, confidence=0.9)
     return Finding(None, "no column is called a weight")
 
 
@@ -120,19 +122,51 @@ def why_not(column: Column, choice: Column | None, situation: Column | None) -> 
             return f"tells {choice.name}: it would explain the choice by itself"
     situations = column.rows if situation is None else situation.distinct
     codes_or_text = column.whole or not column.numeric
-    if codes_or_text and column.distinct > 0.5 * situations and column.distinct > CODE_LEVELS:
+    many = column.distinct > 0.5 * situations and column.distinct > CODE_LEVELS
+    if codes_or_text and many and not (column.numeric and people_rank(column.name) is not None):
         return "a different value in nearly every row: it numbers something"
     if says(column.name, DESIGN_WORDS) == 2 or (
         says(column.name, PERSON_WORDS) and column.distinct > 12
     ):
         return "bookkeeping of the survey, by its name"
-    if codes_or_text and column.distinct > CODE_LEVELS and says(column.name, PLACE_WORDS):
+    if column.whole and words(column.name) and words(column.name)[-1].endswith("id"):
+        return "an id, by its name"
+    if codes_or_text and column.distinct > CODE_LEVELS and is_place(column.name):
         return f"{column.distinct} places: {_pooled(column.name)} would take the large ones"
     if not column.numeric and column.distinct > MAX_TEXT_LEVELS:
         return f"text with {column.distinct} different values"
     if column.missing > 0.5 * column.rows:
         return f"missing in {100 * column.missing / column.rows:.0f}% of the rows"
     return None
+
+
+def merged_levels(column: Column, rare: Sequence[str]) -> dict[str, list[str]]:
+    """Level -> its values: rare ones join the nearest code, or the most common text."""
+    kept = [text for text in column.labels if text not in rare]
+    share = dict(zip(column.labels, column.shares, strict=True))
+
+    def host(text: str) -> str:
+        if column.numeric:
+            return min(kept, key=lambda k: (abs(float(k) - float(text)), -share[k]))
+        return max(kept, key=lambda k: share[k])
+
+    joined = {k: [k, *(text for text in rare if host(text) == k)] for k in kept}
+    return {
+        k if len(values) == 1 else f"{k} or {', '.join(values[1:])}": values
+        for k, values in joined.items()
+    }
+
+
+def is_code(name: str) -> bool:
+    """Whether a column is called like a category, so that its numbers are codes."""
+    return any(w in CODE_WORDS or w.endswith(("type", "code", "class")) for w in words(name))
+
+
+def is_place(name: str) -> bool:
+    """Whether a column is called like the number or the name of a place."""
+    return bool(says(name, PLACE_WORDS) or says(name, ZONE_WORDS)) or any(
+        w.endswith(("zone", "taz")) for w in words(name)
+    )
 
 
 def counts_within(person: Column, column: Column, situation: Column | None) -> bool:
@@ -164,9 +198,11 @@ def covariate(column: Column) -> Variable:
     share = 100 * column.missing / column.rows
     gone = f", missing in {share:.2g}%" if column.missing else ""
     few_missing = 0 < column.missing < RARE_LEVEL_SHARE * column.rows
+    lost = column.missing if few_missing else 0
     if few_missing:
         gone += ": such rows are dropped"
-    if not column.numeric or (few and column.whole):
+    coded = column.whole and column.distinct <= MAX_CODE_VALUES and is_code(column.name)
+    if not column.numeric or (few and column.whole) or coded:
         how: dict[str, object] = {"kind": "categorical"}
         why = f"{column.distinct} different values: {_values(column)}{gone}"
         if few and column.numeric and column.distinct > 3:
@@ -181,16 +217,22 @@ def covariate(column: Column) -> Variable:
         ]
         kept = [text for text in column.labels if text not in rare]
         if rare and len(kept) > 1:
-            if sum(s for s in column.shares if s < RARE_LEVEL_SHARE) < TINY_LEVELS_SHARE:
-                how["levels"] = kept
-                why += f". Too few rows have {', '.join(rare[:6])}: they are dropped"
+            if sum(s for s in column.shares if s < RARE_LEVEL_SHARE) < RARE_LEVEL_SHARE:
+                # Alone they would be a level that nothing can be learned of: others take them in.
+                how["merge"] = merged_levels(column, rare)
+                why += (
+                    f". Too few rows have {', '.join(rare[:6])}: levels next to them take them in"
+                )
                 levels -= len(rare)
             else:
                 how["pool_below"] = RARE_LEVEL_SHARE
                 why += f". Levels below {100 * RARE_LEVEL_SHARE:g}% become one, 'other'"
                 levels -= len(rare) - 1
-        return Variable(column.name, how, why, max(levels - 1, 1))
+        return Variable(column.name, how, why, max(levels - 1, 1), lost)
     spread = f"{column.low:g} to {column.high:g}"
+    unknown = negative_code(column)
+    if unknown is not None:
+        return _with_unknown(column, unknown)
     if column.missing and not few_missing:
         how = {"kind": "cut", "quantiles": 3, "missing": MISSING_LEVEL}
         return Variable(column.name, how, f"a number, {spread}{gone}: three classes", 3)
@@ -200,7 +242,28 @@ def covariate(column: Column) -> Variable:
             f"{column.distinct} different whole numbers, {spread}{gone}: a quantity, or else "
             'codes: { kind = "categorical", pool_below = 0.05 }'
         )
-    return Variable(column.name, {"kind": "numeric"}, why, 1)
+    return Variable(column.name, {"kind": "numeric"}, why, 1, lost)
+
+
+def negative_code(column: Column) -> float | None:
+    """The one negative value of a quantity that is otherwise positive: it stands for missing."""
+    if not column.numeric or not column.low < 0:
+        return None
+    below = np.unique(column.numbers[column.numbers < 0])
+    return float(below[0]) if len(below) == 1 and below[0] in NEGATIVE_CODES else None
+
+
+def _with_unknown(column: Column, code: float) -> Variable:
+    """A quantity in classes, with one for what is not known."""
+    known = column.numbers[column.numbers >= 0]
+    edges = sorted({0.0, *(float(f"{q:.4g}") for q in np.quantile(known, [1 / 3, 2 / 3]))})
+    labels = [MISSING_LEVEL, *(("low", "middle", "high") if len(edges) == 3 else ("low", "high"))]
+    how: dict[str, object] = {"kind": "cut", "edges": edges, "labels": labels[: len(edges) + 1]}
+    rows = int((column.numbers == code).sum())
+    if column.missing:
+        how["missing"] = MISSING_LEVEL
+    why = f"{code:g} in {rows:,} rows stands for unknown, so it is no number: classes"
+    return Variable(column.name, how, why, len(edges))
 
 
 def _values(column: Column) -> str:
@@ -209,6 +272,6 @@ def _values(column: Column) -> str:
 
 
 def plausible(variable: Variable) -> tuple[int, int]:
-    """Sort key: what is likely to matter to how people choose comes first."""
-    said = [PEOPLE_WORDS.index(w) for w in words(variable.name) if w in PEOPLE_WORDS]
-    return (min(said) if said else len(PEOPLE_WORDS), variable.columns)
+    """Sort key: what describes people or trips comes first, and what has few levels."""
+    rank = people_rank(variable.name)
+    return (1_000 if rank is None else rank, variable.columns)

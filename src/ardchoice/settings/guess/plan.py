@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from ardchoice.data import recognised_kind
-from ardchoice.settings.guess.people import plausible
+from ardchoice.settings.guess.people import is_place, plausible
 from ardchoice.settings.guess.profile import Column
 from ardchoice.settings.guess.roles import Roles, Variable
-from ardchoice.settings.guess.words import PEOPLE_WORDS, words
+from ardchoice.settings.guess.words import COUNT_WORDS, people_rank, says
 
 MAX_SPECIFIC_ALTERNATIVES = 12
 """Alternatives up to which each has coefficients of its own."""
@@ -18,6 +18,8 @@ MAX_CONSTANT_ALTERNATIVES = 30
 MAX_POSITION_CONSTANTS = 12
 """Unlabelled alternatives up to which their positions have constants to be tested."""
 MAX_INTERACTED_COVARIATES = 5
+MAX_UNKNOWN_COLUMNS = 4
+"""Coefficients that a term of a covariate may take whose name says nothing."""
 MAX_FIRST_PAIRS = 2
 """Covariates of two values that come first: what is large leaves them no room."""
 MAX_TRANSFORMED_ATTRIBUTES = 25
@@ -83,10 +85,12 @@ def plan_space(roles: Roles, situations: int, columns: Sequence[Column]) -> Plan
     total = mains
     likely = sorted(roles.covariates, key=plausible)
     pairs = [c for c in likely if c.columns == 1 and c.how.get("kind") == "categorical"]
-    pairs = [c for c in pairs if any(w in PEOPLE_WORDS for w in words(c.name))][:MAX_FIRST_PAIRS]
+    pairs = [c for c in pairs if people_rank(c.name) is not None][:MAX_FIRST_PAIRS]
     for covariate in [*pairs, *(c for c in likely if c not in pairs)]:
         more = mains * covariate.columns
-        if len(by) < MAX_INTERACTED_COVARIATES and total + more <= budget:
+        if people_rank(covariate.name) is None and is_unsuitable(covariate):
+            others.append(covariate.name)
+        elif len(by) < MAX_INTERACTED_COVARIATES and total + more <= budget:
             by.append(covariate.name)
             total += more
         else:
@@ -106,6 +110,16 @@ def plan_space(roles: Roles, situations: int, columns: Sequence[Column]) -> Plan
             for a in numeric
             if (kind := recognised_kind(a.name)) is not None and not _any_below_zero(a, columns)
         },
+    )
+
+
+def is_unsuitable(covariate: Variable) -> bool:
+    """Whether a column that does not say whom it describes may be an id, a zone or a count."""
+    return (
+        covariate.how.get("kind") != "categorical"
+        or covariate.columns > MAX_UNKNOWN_COLUMNS
+        or is_place(covariate.name)
+        or says(covariate.name, COUNT_WORDS) > 0
     )
 
 

@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ardchoice._types import Floats
 from ardchoice.data import (
     FALSE_WORDS,
     TRUE_WORDS,
@@ -47,6 +48,8 @@ class Column:
         empty where there are very many.
     codes
         Which value every row has, -1 where missing; shape (rows,).
+    numbers
+        The values of a numeric column, NaN where missing; empty of text; shape (rows,).
     """
 
     name: str
@@ -61,6 +64,7 @@ class Column:
     labels: tuple[str, ...] = ()
     shares: tuple[float, ...] = ()
     codes: npt.NDArray[np.intp] = field(default_factory=lambda: np.empty(0, dtype=np.intp))
+    numbers: Floats = field(default_factory=lambda: np.empty(0))
 
     @property
     def is_constant(self) -> bool:
@@ -93,9 +97,11 @@ def profile_column(series: Series, position: int = 0) -> Column:
     numeric = mostly_numbers(series) and missing < rows
     low = high = np.nan
     whole = False
+    values = np.empty(0)
     if numeric:
         values, refused = as_numbers(series)
-        usable = values[np.isfinite(values) & ~refused]
+        values = np.where(refused | ~np.isfinite(values), np.nan, values)
+        usable = values[np.isfinite(values)]
         if len(usable):
             low, high = float(usable.min()), float(usable.max())
             whole = bool(np.all(usable % 1 == 0))
@@ -114,6 +120,7 @@ def profile_column(series: Series, position: int = 0) -> Column:
         labels=tuple(labels) if few else (),
         shares=tuple(float(c) / max(rows, 1) for c in counts),
         codes=codes,
+        numbers=values,
     )
 
 

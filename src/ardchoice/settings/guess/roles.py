@@ -5,6 +5,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import dataclass, field
 
+MIN_CONFIDENCE = 0.8
+"""Confidence from which a guess is used without being confirmed."""
+
 
 @dataclass(frozen=True)
 class Finding:
@@ -18,14 +21,20 @@ class Finding:
         Reasons, for the comment beside it.
     instead
         Other values that it could be, the likeliest first.
-    sure
-        Whether a modeller need hardly look.
+    confidence
+        From 0 to 1, by what speaks for it: its name, its values, both or neither. A guess below
+        `MIN_CONFIDENCE` is left open, for the user to confirm.
     """
 
     value: str | None
     why: str = ""
     instead: tuple[str, ...] = ()
-    sure: bool = True
+    confidence: float = 1.0
+
+    @property
+    def sure(self) -> bool:
+        """Whether it needs no confirmation."""
+        return self.confidence >= MIN_CONFIDENCE
 
 
 @dataclass(frozen=True)
@@ -41,12 +50,15 @@ class Variable:
         For the comment beside it.
     columns
         Coefficients that one term of it takes: one less than its levels, 1 for a number.
+    lost_rows
+        Rows that are dropped if it is read, since it is missing there.
     """
 
     name: str
     how: dict[str, object]
     why: str = ""
     columns: int = 1
+    lost_rows: int = 0
 
     def columns_in(self, names: Collection[str]) -> set[str]:
         """Columns of a table that it is read from."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import permutations
@@ -10,6 +11,7 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice.data import Kind, recognised_kind
 from ardchoice.settings.guess.families import (
     Family,
     Template,
@@ -38,6 +40,12 @@ MAX_LISTED_COLUMNS = 12
 """Columns of an attribute that are listed one by one."""
 MAX_UNAVAILABLE_SHARE = 0.02
 """Share of choices of something unavailable that may be slips."""
+MIN_NUMBERED_SHARE = 0.5
+"""Share of numbered columns whose number must occur as a code of the choice."""
+CHOICE_CONFIDENCE = {"name": 0.95, "number": 0.6, "order": 0.4}
+"""How sure a choice column is that is not called so, by how its values match the alternatives."""
+UNEXPLAINED_CONFIDENCE = 0.6
+"""How sure codes are at most where some have no columns."""
 NEAR_SCORE_DIFFERENCE = 3.0
 """A choice column whose score is lower by less than this is worth a mention."""
 
@@ -182,36 +190,47 @@ def _by_number(family: Family, column: Column) -> Found | None:
     }
     if not all(any(c.isdigit() for c in a) for a in family.alternatives):
         return None
-    if len(set(digits.values())) < len(digits) or not column.whole:
+    if len(set(digits.values())) < len(digits):
         return None
-    used = set(column.labels) & set(digits.values())
-    if len(used) < 2 or len(column.labels) > len(digits) + 2:
+    # The code may be written with a word: choice2, alt_2.
+    written = {
+        found[-1].lstrip("0") or "0": text
+        for text in column.labels
+        if (found := re.findall(r"\d+", text)) and (column.whole or len(found) == 1)
+    }
+    if len(written) < len(column.labels) and not column.whole:
         return None
-    return digits, "number", 2.0 + len(used) / len(digits)
+    used = set(written) & set(digits.values())
+    if len(used) < max(2, MIN_NUMBERED_SHARE * len(digits)) or len(written) > len(digits) + 2:
+        return None
+    codes = {a: written.get(d, d) for a, d in digits.items()}
+    return codes, "number", 2.0 + len(used) / len(digits)
 
 
 def _by_order(family: Family, column: Column) -> Found | None:
     """Codes 1, 2, 3 (or 0, 1, 2; or any, as many as there are alternatives)."""
     n = len(family.alternatives)
-    if n > 30 or not 2 <= column.distinct <= n + 2:
+    # A negative code says that the answer is missing.
+    labels = [text for text in column.labels if not text.startswith("-")]
+    if n > 30 or not 2 <= len(labels) <= n + 2:
         return None
     if not column.whole:
-        if column.distinct != n:
+        if len(labels) != n:
             return None
-        return dict(zip(family.alternatives, column.labels, strict=True)), "order", 0.0
+        return dict(zip(family.alternatives, labels, strict=True)), "order", 0.0
     for first, fit in ((1, 2.0), (0, 1.8)):
         codes = [str(first + i) for i in range(n)]
-        inside = sum(text in column.labels for text in codes)
+        inside = sum(text in labels for text in codes)
         share = sum(
             s for text, s in zip(column.labels, column.shares, strict=True) if text in codes
         )
-        if inside >= max(2, n - 1) and share > 0.5 and (first or column.labels[0] == "0"):
-            beyond = column.distinct - inside
+        if inside >= max(2, n - 1) and share > 0.5 and (first or labels[0] == "0"):
+            beyond = len(labels) - inside
             if first and beyond and inside == n and "0" in column.labels and share < 0.9:
                 continue  # codes from 0 fit better
             return dict(zip(family.alternatives, codes, strict=True)), "order", fit * inside / n
-    if column.distinct == n:
-        return dict(zip(family.alternatives, column.labels, strict=True)), "order", 0.8
+    if len(labels) == n:
+        return dict(zip(family.alternatives, labels, strict=True)), "order", 0.8
     return None
 
 
@@ -318,12 +337,12 @@ def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[s
     without: list[str] = []
     notes: list[str] = []
     for text, share in match.extra.items():
-        if share < MIN_CODE_SHARE or text.startswith("-"):
+        if not _is_alternative(text, share):
             continue
         taken = {plain(a) for a in codes}
         name = text if not text.isdigit() and plain(text) not in taken else f"none_{text}"
         if text.isdigit() and "none" not in taken:
-            name = "none"
+            name = "none" if match.family.is_unlabelled else f"other_{text}"
         codes[name] = text
         without.append(name)
         if not says(text, OPT_OUT_WORDS):
@@ -343,18 +362,28 @@ def _why_wide(match: Match) -> str:
 
 def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str, str]) -> Finding:
     if match.choice is None:
-        return Finding(None, "no column has a code for each alternative", (), sure=False)
+        return Finding(None, "no column has a code for each alternative", confidence=0.0)
     if answers.get("choice"):
         return Finding(match.choice.name, "as you said")
     named_so = says(match.choice.name, CHOICE_WORDS) > 0
     why = "it is called so and " if named_so else "its name does not say so, but "
     shown = _few(match.choice.labels, 6)
-    return Finding(match.choice.name, f"{why}its values are {shown}", others, sure=named_so)
+    confidence = 1.0 if named_so else CHOICE_CONFIDENCE[match.how]
+    return Finding(match.choice.name, f"{why}its values are {shown}", others, confidence)
 
 
 def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
     if match.choice is None:
-        return Finding(None, "codes are not known, as the choice is not", sure=False)
+        return Finding(None, "codes are not known, as the choice is not", confidence=0.0)
+    found = _codes_finding(match, by_availability)
+    unexplained = [code for code, share in match.extra.items() if _is_alternative(code, share)]
+    if unexplained and not match.family.is_unlabelled and not says(unexplained[0], OPT_OUT_WORDS):
+        why = f"{found.why}; no columns belong to the code {_few(unexplained)}"
+        return replace(found, why=why, confidence=min(found.confidence, UNEXPLAINED_CONFIDENCE))
+    return found
+
+
+def _codes_finding(match: Match, by_availability: bool) -> Finding:
     if match.how == "name":
         return Finding("name", "the choice holds their names")
     if match.how == "number":
@@ -364,9 +393,14 @@ def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
             "names come from the columns; with this order nobody chose an alternative that was "
             "not available"
         )
-        return Finding("order", why, sure=False)
+        return Finding("order", why, confidence=0.7)
     why = "names come from the columns; codes are matched in the order of the columns"
-    return Finding("order", why, sure=False)
+    return Finding("order", why, confidence=0.5)
+
+
+def _is_alternative(code: str, share: float) -> bool:
+    """Whether a code without columns is an alternative rather than a slip or a missing answer."""
+    return share >= MIN_CODE_SHARE and not code.startswith("-")
 
 
 def _availability_finding(match: Match, available: str | dict[str, str] | None) -> Finding:
@@ -384,7 +418,10 @@ def _attributes(
 ) -> tuple[Variable, ...]:
     out: list[Variable] = []
     taken: set[str] = set()
+    templates, joined = complementary(templates, len(family.alternatives))
     for template, where in templates.items():
+        if describes_people(template, where, family, columns):
+            continue
         each = [c for c in (named(columns, name) for name in where.values()) if c is not None]
         if all(c.missing == c.rows for c in each):
             continue
@@ -394,8 +431,11 @@ def _attributes(
         taken.add(name)
         # Where an alternative has no such column the pattern does too, but with a warning.
         complete = set(where) == set(alternatives) or len(where) > MAX_LISTED_COLUMNS
+        complete &= template not in joined
         how: dict[str, object] = {"column": pattern_of(template) if complete else dict(where)}
         why = f"columns {_few(list(where.values()))}"
+        if template in joined:
+            why += f": each is {joined[template]} that only one alternative has"
         if len(where) == 1 and len(family.alternatives) > 1:
             only = next(iter(where))
             why += f"; only {only} has it. If it describes the person, make it a covariate"
@@ -407,6 +447,49 @@ def _attributes(
             why += f"; text, {len(labels)} levels"
         out.append(Variable(name, how, why, levels))
     return tuple(out)
+
+
+def complementary(
+    templates: Mapping[Template, dict[str, str]], n_alternatives: int
+) -> tuple[dict[Template, dict[str, str]], dict[Template, Kind]]:
+    """Columns of one kind that single alternatives have, taken for one attribute of them all.
+
+    ``MarginalCostPT`` and ``CostCarCHF`` are money, each of another alternative: together they are
+    one attribute under the first name. Only where every kind has just one column per alternative;
+    two waiting times of one alternative stay apart.
+    """
+    singles: dict[Kind, list[Template]] = {}
+    for template, where in templates.items():
+        kind = recognised_kind(attribute_name(template))
+        if len(where) == 1 and kind is not None:
+            singles.setdefault(kind, []).append(template)
+    out, joined = dict(templates), {}
+    for kind, each in singles.items():
+        places = [next(iter(templates[t])) for t in each]
+        if len(each) == n_alternatives > 1 and len(set(places)) == len(places):
+            out[each[0]] = {a: c for t in each for a, c in templates[t].items()}
+            for other in each[1:]:
+                del out[other]
+            joined[each[0]] = kind
+    return out, joined
+
+
+def describes_people(
+    template: Template, where: Mapping[str, str], family: Family, columns: Sequence[Column]
+) -> bool:
+    """Whether a column that only one alternative has describes people: ``NbCar``, ``CarAvail``.
+
+    So it is where nothing separates the alternative from the rest of the name, unless it is called
+    like money, time, waiting or changes or is no count or code, as long as other columns come in
+    whole families.
+    """
+    if len(where) > 1 or not any(len(w) > 1 for w in family.templates.values()):
+        return False
+    if not (template[0][-1:].isalnum() or template[1][:1].isalnum()):
+        return False
+    column = named(columns, next(iter(where.values())))
+    is_number = column is not None and column.numeric and not column.whole
+    return recognised_kind(attribute_name(template)) is None and not is_number
 
 
 def _few(items: Sequence[str], limit: int = 4) -> str:

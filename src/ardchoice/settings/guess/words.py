@@ -22,15 +22,17 @@ CHOICE_WORDS = _set(
 SURE_CHOICE_WORDS = _set("choice chosen choix wahl keuze eleccion scelta selected picked")
 SITUATION_WORDS = _set(
     """situation sit choiceset set cset obs observation case caseid chid trip task question scenario
-    choicesituation gid individual id record menu event session"""
+    choicesituation gid individual id record menu event session casenum caseno obsnum obsid tripid
+    situationid taskid"""
 )
 ALTERNATIVE_WORDS = _set(
     """alternative alt alternatives mode option product brand item concept profile card transport
-    altern choicealt altid optionid modeid"""
+    altern choicealt altid optionid modeid altnum altno altnr altnumber alternativeid"""
 )
 UNLABELLED_WORDS = _set(
     """alternative alt altern option opt profile card concept position pos choicealt product item
-    prod left right a b c d e f altid optionid nr no number scenario"""
+    prod left right a b c d e f altid altnum altno altnr altnumber alternativeid optionid nr no
+    number scenario"""
 )
 """Names of alternatives, or of their column, that say nothing but which is which."""
 PERSON_WORDS = _set(
@@ -58,12 +60,53 @@ UNLIKED_WORDS = _set(
     risk sideeffects"""
 )
 """Attributes of which more is seldom liked."""
-_PEOPLE_TEXT = """income inc hinc earnings age sex male female gender purpose education educ edu
-    luggage license licence car cars vehicles ga ticket pass season first class work employed
-    student children kids household hhsize size psize who party married urban rural smoker insurance
-    experience"""
-PEOPLE_WORDS = tuple(_PEOPLE_TEXT.split())
-"""Facts about people that are often worth an interaction, the likeliest first."""
+_PEOPLE = (
+    "income inc hinc earnings salary einkommen revenu",
+    "distance dist km miles",
+    "sex male female gender fem femdum geschlecht sexe",
+    "age agehed alter",
+    "purpose zweck motif reason business",
+    "ga ticket pass season abo subscription halbtax owner own ownership owns",
+    "car cars veh vehs vehicle vehicles numveh license licence licenses permis drlic drlicdum",
+    "luggage first class who party group size psize hhsize household children kids child nbchild",
+    "education educ edu college university student studies",
+    "work employed employment occupation occup job working retired",
+    "urban urb rural married family famil familsitu famtype smoker insurance experience rooms",
+)
+PEOPLE_WORDS = tuple(" ".join(_PEOPLE).split())
+"""Facts about people and trips that are often worth an interaction, the likeliest first."""
+_STEM_TEXT = """income hhinc gender female male purpose owner numveh vehic numcar licen luggage
+    hhsize child educat colleg student employ occup famtype famil"""
+PEOPLE_STEMS = tuple(_STEM_TEXT.split())
+"""Beginnings and ends of words written together, such as calculatedincome."""
+ZONE_WORDS = _set(
+    """zone zones taz zip zipcode postcode plz tract district municipality commune canton county
+    code coderegion place hmzone wkzone homezone workzone origin orig dest destination airport"""
+)
+"""Numbers of places: no quantities, and too many to be categories."""
+CODE_WORDS = _set("type code cat category class status group kind stat categ zone situ")
+"""Words of columns whose whole numbers are codes of categories."""
+COUNT_WORDS = _set("numalts numalt nalt nalts noalt nalternatives setsize choicesetsize alts")
+"""Counts of alternatives, which follow from the choice set."""
+
+
+def people_rank(name: str) -> int | None:
+    """How likely a column describes people or trips: 0 first; None where its name does not say."""
+    each = words(name)
+    if any(w in ZONE_WORDS or w.endswith(("zone", "taz")) for w in each):
+        return None
+    if plain(name) in COUNT_WORDS or any(w in COUNT_WORDS for w in each):
+        return None
+    ranks = [PEOPLE_WORDS.index(w) for w in each if w in PEOPLE_WORDS]
+    ranks += [
+        len(PEOPLE_WORDS) + i
+        for w in each
+        for i, stem in enumerate(PEOPLE_STEMS)
+        if w.startswith(stem) or w.endswith(stem)
+    ]
+    return min(ranks) if ranks else None
+
+
 OPT_OUT_WORDS = _set(
     """none optout opt out outside nochoice neither status quo statusquo sq nobuy no current today
     donothing"""

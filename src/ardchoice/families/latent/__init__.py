@@ -1,0 +1,5 @@
+"""The latent class logit."""
+
+from ardchoice.families.latent.family import LatentClass
+
+__all__ = ["LatentClass"]

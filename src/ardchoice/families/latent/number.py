@@ -1,0 +1,151 @@
+"""One class more at a time, each from the classes before; their number by BIC over persons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from functools import partial
+from math import log
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ardchoice._types import Floats
+from ardchoice.design import CachedBlocks, Design, StreamedBlocks
+from ardchoice.families.family import Resolved, family_pass
+from ardchoice.families.latent.estimate import (
+    Starts,
+    class_pass,
+    drawn_starts,
+    run_starts,
+    split_starts,
+    taste_root,
+    taste_start,
+)
+from ardchoice.families.latent.kernel import ClassArrays, class_arrays
+from ardchoice.families.mnl import Mnl
+from ardchoice.numerics import NewtonFit, maximise
+
+if TYPE_CHECKING:
+    from ardchoice.families.latent.family import LatentClass
+
+MOST_CLASSES = 8
+"""That are tried."""
+PATIENCE_CLASSES = 2
+"""Numbers of classes that BIC may rise for before the search ends."""
+FEWEST_PERSONS = 10
+"""Of a class on average: with fewer there is nothing to estimate."""
+
+
+@dataclass(frozen=True, eq=False)
+class Rung:
+    """The classes of one step of the ladder.
+
+    Attributes
+    ----------
+    classes
+    n_parameters
+    starts
+    arrays
+    """
+
+    classes: int
+    n_parameters: int
+    starts: Starts
+    arrays: ClassArrays
+
+
+def plain_fit(design: Design, blocks: CachedBlocks | StreamedBlocks) -> NewtonFit:
+    """The multinomial logit of the same columns."""
+    mnl = Mnl()
+    layout = mnl.layout(design.encoding).reordered(design.order)
+    return maximise(
+        lambda beta, last: family_pass(mnl, layout, beta, blocks), np.zeros(design.n_columns)
+    )
+
+
+def ladder(
+    family: LatentClass,
+    design: Design,
+    blocks: CachedBlocks | StreamedBlocks,
+    near: NewtonFit,
+    most: int,
+) -> Iterator[Rung]:
+    """Estimates with 1, 2, ... classes.
+
+    Half of the starts cut a class of the step before in two, half are drawn around the
+    multinomial logit; where coefficients are absent from classes, all are drawn.
+    """
+    rng = np.random.default_rng(family.seed)
+    persons = design.data.n_persons or len(design.data)
+    root = taste_root(near.curvature, persons)
+    before: Rung | None = None
+    first = most if family.absent else 1
+    for classes in range(first, most + 1):
+        here = replace(family, classes=classes)
+        layout = here.layout(design.encoding).reordered(design.order)
+        arrays, size = class_arrays(layout, classes), len(layout.parameters)
+        at = partial(class_pass, blocks, arrays)
+        if classes == 1:
+            sums = at(near.beta)
+            found = Starts(near.beta, (sums.loglik,), sums.complete, np.ones(1))
+        else:
+            count = here.n_starts
+            cut: list[Floats] = []
+            if before is not None:
+                halves = -(-count // 2)
+                cut = split_starts(
+                    before.starts.best, before.arrays, arrays, root, size, halves, rng
+                )
+            draw = partial(taste_start, near.beta, root, arrays, size, rng)
+            found = run_starts(here, layout, at, [*cut, *drawn_starts(at, draw, count - len(cut))])
+        before = Rung(classes, size, found, arrays)
+        yield before
+
+
+def resolve_classes(family: LatentClass, design: Design) -> Resolved:
+    """The family with its number of classes, by BIC over persons where it is not given."""
+    if family.classes is not None:
+        return Resolved(family)
+    design = design.with_covariates(family.covariates)
+    blocks = design.blocks()
+    persons = design.data.n_persons or len(design.data)
+    most = max(1, min(MOST_CLASSES, persons // FEWEST_PERSONS))
+    curve: dict[int, float] = {}
+    rungs: dict[int, Rung] = {}
+    for rung in ladder(family, design, blocks, plain_fit(design, blocks), most):
+        rungs[rung.classes] = rung
+        curve[rung.classes] = -2 * rung.starts.loglik + rung.n_parameters * log(persons)
+        best = min(curve, key=curve.__getitem__)
+        if rung.classes - best >= PATIENCE_CLASSES:
+            break
+    shown = ", ".join(f"{classes}: {value:,.1f}" for classes, value in curve.items())
+    note = f"BIC over {persons:,} persons by number of classes: {shown}. The lowest is at {best}."
+    if best == most and best > 1:
+        note += (
+            " It still falls at the largest number that is tried: tastes may vary continuously, as "
+            "in a mixed logit."
+        )
+    chosen = replace(family, classes=best)
+    # What has been found is at hand when the family is estimated next.
+    design.data.cached(_key(chosen, design), lambda: rungs[best])
+    return Resolved(chosen, (note,))
+
+
+def top_rung(
+    family: LatentClass,
+    design: Design,
+    blocks: CachedBlocks | StreamedBlocks,
+    near: NewtonFit,
+) -> Rung:
+    """The estimates of a given number of classes, before classes are sorted."""
+
+    def climb_up() -> Rung:
+        *_, last = ladder(family, design, blocks, near, family.classes or 1)
+        return last
+
+    return design.data.cached(_key(family, design), climb_up)
+
+
+def _key(family: LatentClass, design: Design) -> object:
+    return ("latent classes", family, design.encoding)
