@@ -46,6 +46,7 @@ if TYPE_CHECKING:
     from ardchoice.evaluation import stability as stability
     from ardchoice.exports import export as export
     from ardchoice.families import LatentClass as LatentClass
+    from ardchoice.families import Mixed as Mixed
     from ardchoice.families import Mnl as Mnl
     from ardchoice.families import Nested as Nested
     from ardchoice.record import Path as Path
@@ -100,7 +101,7 @@ _PUBLIC_NAMES = {
     ],
     "evaluation": ["held_out", "selection_path", "stability"],
     "exports": ["export"],
-    "families": ["LatentClass", "Mnl", "Nested"],
+    "families": ["LatentClass", "Mixed", "Mnl", "Nested"],
     "record": ["Path"],
     "selection": [
         "Bic",

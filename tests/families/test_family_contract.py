@@ -21,6 +21,7 @@ GRADIENT_TOLERANCE, HESSIAN_TOLERANCE = 1e-6, 1e-5
 EXAMPLES: dict[str, Family] = {
     "latent": ac.LatentClass(2),
     "nested": ac.Nested({"existing": ["TRAIN", "CAR"]}),
+    "mixed": ac.Mixed({"*: CO": "normal", "SM: TT": "uniform"}),
 }
 """Families whose options the data would decide by default, with some that fit SPEC."""
 
@@ -30,7 +31,9 @@ class Case:
 
     def __init__(self, family: Family) -> None:
         rng = np.random.default_rng(3)
-        data = ac.datasets.swissmetro_choices("real").take(np.arange(0, 6_000, 10))
+        # A panel family needs several choices per person.
+        rows = np.arange(900) if family.panel else np.arange(0, 6_000, 10)
+        data = ac.datasets.swissmetro_choices("real").take(rows)
         self.data = replace(data, weight=rng.uniform(0.5, 2.0, len(data)))
         self.family, self.design = family, Design(self.data, as_specification(SPEC).terms)
         self.layout = family.layout(self.design.encoding).reordered(self.design.order)
@@ -213,7 +216,7 @@ def test_estimation_ends_at_a_maximum_no_lower_than_the_multinomial_logit(case: 
     assert result.family == case.family
     assert result.loglik >= ac.fit(case.data, SPEC, family=Mnl()).loglik - 1e-8
     order = case.layout.permutation(case.design.order)
-    sums = family_pass(case.family, case.layout, result.coefficients[order], case.blocks)
+    sums = family_pass(result.family, case.layout, result.coefficients[order], case.blocks)
     assert sums.loglik == pytest.approx(result.loglik, rel=1e-12)
     free = ~case.layout.at_bound(result.coefficients[order])
     scale = np.sqrt(np.diag(sums.curvature)[free])

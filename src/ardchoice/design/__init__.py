@@ -11,7 +11,7 @@ from ardchoice.design.encoding import (
     available_values,
     learn_encoding,
 )
-from ardchoice.design.execution import Execution, running
+from ardchoice.design.execution import Execution, current_execution, running
 from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
 __all__ = [
@@ -33,6 +33,7 @@ __all__ = [
     "StreamedBlocks",
     "TermColumns",
     "available_values",
+    "current_execution",
     "deviations",
     "learn_encoding",
     "running",

@@ -154,6 +154,9 @@ def _fit(
             return scored_pass(family, inside, theta, blocks, used.person)
         return family_pass(family, inside, theta, blocks)
 
+    def finish(ending: Family, theta: Floats) -> Sums:
+        return scored_pass(ending, inside, theta, blocks, used.person)
+
     # 2 · Newton's method, from where the family starts.
     task = EstimationTask(
         design=design,
@@ -164,8 +167,10 @@ def _fit(
         tolerance=TOLERANCE_PER_SITUATION * data.total_weight,
         max_iterations=max_iterations,
         separation=separation,
+        finish=finish,
     )
     maximum = family.maximise(task)
+    family = maximum.family or family
     # 3 · How sure we are, and what we compare with.
     newton, ended = maximum.fit, maximum.fit.sums
     if not isinstance(ended, ScoredSums):  # the end was not predicted

@@ -227,6 +227,11 @@ class Result:
         variance = np.diag(self._covariance(cov))
         null = np.array([p.null_value for p in self.layout.parameters])
         frame = estimates_frame(self.coefficients, np.sqrt(variance), level, null)
+        # A standard deviation has zero as its boundary: half of χ² with 0 and with 1 degrees of
+        # freedom each.
+        spread = np.array([p.kind == "sd" for p in self.layout.parameters])
+        frame["p"] = np.where(spread, 0.5 * frame["p"], frame["p"])
+        frame.loc[spread & (self.coefficients == 0), "p"] = 1.0
         frame.index = pd.Index(self.names, name="coefficient")
         frame["kind"] = [p.kind for p in self.layout.parameters]
         return frame

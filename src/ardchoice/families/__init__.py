@@ -18,6 +18,7 @@ from ardchoice.families.family import (
     family_pass,
 )
 from ardchoice.families.latent import LatentClass
+from ardchoice.families.mixed import Mixed
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
@@ -46,6 +47,7 @@ __all__ = [
     "LatentClass",
     "Logsum",
     "Maximum",
+    "Mixed",
     "Mnl",
     "Nested",
     "Parameter",

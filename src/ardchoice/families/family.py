@@ -286,6 +286,9 @@ class EstimationTask:
         Log-likelihood still to be gained at which Newton's method stops.
     max_iterations, separation
         As in `fit`.
+    finish
+        (family, θ) -> Sums that covariances can be computed from: the last pass, for a family
+        that changed while it was estimated.
     """
 
     design: Design
@@ -296,6 +299,7 @@ class EstimationTask:
     tolerance: float
     max_iterations: int
     separation: Separation
+    finish: Callable[[Family, Floats], Sums]
 
 
 @dataclass(frozen=True, eq=False)
@@ -310,11 +314,14 @@ class Maximum:
         Directions in which estimates diverge, shape (P, r); None for none.
     notes
         What a user must know of it, a sentence each.
+    family
+        As it was estimated, such as with frozen nodes; None for the one that was given.
     """
 
     fit: NewtonFit
     diverging: Floats | None = None
     notes: tuple[str, ...] = ()
+    family: Family | None = None
 
 
 @dataclass(frozen=True)

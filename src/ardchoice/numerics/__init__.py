@@ -1,6 +1,12 @@
 """Numerical methods that know no model: the one pass over blocks, Newton's method."""
 
-from ardchoice.numerics.newton import NewtonFit, is_definite, maximise, newton_step
+from ardchoice.numerics.newton import (
+    NewtonFit,
+    ascent_step,
+    is_definite,
+    maximise,
+    newton_step,
+)
 from ardchoice.numerics.passes import (
     BlockSource,
     Measure,
@@ -20,6 +26,7 @@ __all__ = [
     "NewtonFit",
     "Order",
     "Sums",
+    "ascent_step",
     "default_threads",
     "is_definite",
     "map_reduce",

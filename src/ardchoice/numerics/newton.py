@@ -154,7 +154,7 @@ def _projected(beta: Floats, bounds: Floats | None) -> Floats:
 def _next_step(sums: Sums, beta: Floats, concave: bool, bounds: Floats | None) -> Floats:
     """Newton's step; over the parameters that are not held by a bound."""
     if bounds is None:
-        return newton_step(sums) if concave else _ascent_step(sums)
+        return newton_step(sums) if concave else ascent_step(sums)
     low, high, g = bounds[0], bounds[1], sums.gradient
     held = ((beta <= low) & (g < 0)) | ((beta >= high) & (g > 0))
     while True:
@@ -171,11 +171,11 @@ def _free_step(sums: Sums, held: Bools, concave: bool) -> Floats:
     free = np.flatnonzero(~held)
     inside = Sums(sums.loglik, sums.gradient[free], sums.curvature[np.ix_(free, free)])
     step = np.zeros(len(held))
-    step[free] = newton_step(inside) if concave else _ascent_step(inside)
+    step[free] = newton_step(inside) if concave else ascent_step(inside)
     return step
 
 
-def _ascent_step(sums: Sums) -> Floats:
+def ascent_step(sums: Sums) -> Floats:
     """H⁻¹ g where H is definite, else with the absolute values of its eigenvalues."""
     if is_definite(sums.curvature):
         return newton_step(sums)

@@ -1,0 +1,380 @@
+"""Maximum simulated likelihood: a coarse rule first, then the rule that was asked for.
+
+Nodes are adapted at the start of every Newton step and never move inside a line search. The end is
+a fixed point: where nodes are adapted at θ, θ is the maximum.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ardchoice._types import Bools, Floats
+from ardchoice.design import Block
+from ardchoice.families.family import EstimationTask, Maximum, ParameterLayout, family_pass
+from ardchoice.families.mixed.distributions import SIGNED
+from ardchoice.families.mixed.kernel import Rule, simulate
+from ardchoice.families.mixed.persons import persons_of
+from ardchoice.families.mixed.quadratics import ScoreTestMeasure
+from ardchoice.families.mixed.structure import (
+    Structure,
+    from_loadings,
+    structure_of,
+)
+from ardchoice.families.mnl import Mnl
+from ardchoice.numerics import Sums, ascent_step, map_reduce
+
+COARSE_NODES = 16
+"""Per person, while estimates are far from the maximum."""
+COARSE_DECREMENT = 0.3
+"""Log-likelihood still to be gained at which the coarse rule has done its work."""
+COARSE_STEPS = 15
+EM_STEPS = 15
+"""Of expectation maximisation, from independent to correlated coefficients."""
+ROUND_DECREMENT = 1e-3
+"""Log-likelihood still to be gained, with frozen nodes, at which nodes are adapted again."""
+SETTLED_DECREMENT = 0.05
+"""Largest predicted gain of a step since nodes were adapted at which they stay."""
+FAR_DECREMENT = 0.5
+"""Log-likelihood still to be gained above which nodes are adapted after every step: frozen ones
+would lead to where they do not cover the posteriors."""
+MOST_ROUNDS = 5
+LAST_DECREMENT = 1e-6
+"""Log-likelihood still to be gained before the last step, which leaves its square."""
+NOISE_PER_ROOT_UNIT = 0.1
+"""Change of the log-likelihood that moving nodes may cause, per root of the number of persons."""
+SUFFICIENT_SHARE = 1e-4
+"""Share of the predicted gain that a step must reach (Armijo)."""
+MOST_HALVINGS = 12
+SMALLEST_FIRST_SHARE = 0.2
+"""Of a coefficient: a standard deviation never starts at zero, where its gradient vanishes."""
+SMALLEST_FIRST_UTILITY = 0.7
+"""Spread of a person's utilities that a first standard deviation causes at least."""
+BOUNDARY_UTILITY = 0.03
+"""Spread of utility that a standard deviation causes below which it is at its boundary, zero."""
+
+
+@dataclass(frozen=True, eq=False)
+class SimulationMeasure:
+    """Sums over a block by coefficients and loadings; can be sent to another process."""
+
+    structure: Structure
+    phi: Floats
+    rule: Rule
+    order: int = 2
+    anchor: Floats | None = None
+
+    def __call__(self, block: Block) -> Sums:
+        """Of one block."""
+        found = simulate(
+            block,
+            self.structure,
+            self.phi,
+            self.rule,
+            self.order,  # type: ignore[arg-type]
+            self.anchor,
+        )
+        weight = unit_weights(block, self.structure)
+        gradient = found.scores @ weight if self.order else np.empty(0)
+        return Sums(float(weight @ found.loglik), gradient, found.curvature)
+
+
+def unit_weights(block: Block, structure: Structure) -> Floats:
+    """Of the persons of a block; shape (U,)."""
+    return persons_of(block, tuple(s.alternatives for s in structure.components)).weight
+
+
+@dataclass(frozen=True, eq=False)
+class Warm:
+    """What the multinomial logit says before anything is simulated.
+
+    Attributes
+    ----------
+    maximum
+        Of the multinomial logit, in block order.
+    variance
+        First guess of the variance of every random coefficient; shape (q,).
+    scale
+        Root mean information per person of every random coefficient; shape (q,).
+    """
+
+    maximum: Maximum
+    variance: Floats
+    scale: Floats
+
+
+def mnl_task(task: EstimationTask) -> EstimationTask:
+    """The same task for the multinomial logit."""
+    d = task.layout.n_columns
+    plain = ParameterLayout(task.layout.parameters[:d], d)
+
+    def evaluate(theta: Floats, last: bool) -> Sums:
+        return family_pass(Mnl(), plain, theta, task.blocks)
+
+    return replace(task, layout=plain, evaluate=evaluate)
+
+
+def warm_start(task: EstimationTask, structure: Structure) -> Warm:
+    """The multinomial logit, and the variances that its scores suggest."""
+    maximum = Mnl().maximise(mnl_task(task))
+    components = tuple(s.alternatives for s in structure.components)
+    test = map_reduce(ScoreTestMeasure(maximum.fit.beta, components), task.blocks)
+    columns = structure.columns
+    units = max(len(task.design.data), 1)
+    persons = task.design.data.n_persons or units
+    scale = np.sqrt(np.sqrt(2 * test.information[columns] / persons))
+    return Warm(maximum, test.variance[columns], np.maximum(scale, 1e-300))
+
+
+def first_point(structure: Structure, warm: Warm) -> Floats:
+    """Coefficients of the multinomial logit, and spreads that are not zero; shape (D + M,)."""
+    beta = warm.maximum.fit.beta
+    phi = np.zeros(structure.size)
+    phi[: structure.n_columns] = beta
+    for k, spread in enumerate(structure.spreads):
+        mean = 0.0 if spread.column is None else float(beta[spread.column])
+        least = max(SMALLEST_FIRST_SHARE * abs(mean), SMALLEST_FIRST_UTILITY / warm.scale[k])
+        sd = float(np.sqrt(max(warm.variance[k], least**2)))
+        if spread.distribution == "lognormal" and spread.column is not None:
+            sd = float(np.clip(sd / abs(mean), SMALLEST_FIRST_SHARE, 1.0))
+            phi[spread.column] = np.log(abs(mean))
+        elif spread.distribution in SIGNED:
+            sd = min(sd, abs(mean))
+        phi[structure.n_columns + k] = sd
+    return phi
+
+
+def maximise_simulated(
+    task: EstimationTask, nodes: int, seed: int, warm: Warm | None = None
+) -> SimulatedMaximum:
+    """Newton's method on the simulated log-likelihood, from the multinomial logit."""
+    structure = structure_of(task.layout)
+    warm = warm or warm_start(task, structure)
+    coarse = Rule(min(COARSE_NODES, nodes), seed, True)
+    uncorrelated = replace(
+        structure,
+        coefficient=structure.coefficient[: structure.q],
+        node=structure.node[: structure.q],
+        correlations=(),
+    )
+    first = _Climb(task, uncorrelated, warm)
+    phi = first.approach(first_point(uncorrelated, warm), coarse)
+    climb = first
+    if not structure.is_plain:
+        climb = _Climb(task, structure, warm)
+        climb.steps, climb.passes = first.steps, first.passes
+        phi = np.concatenate([phi, np.zeros(len(structure.correlations))])
+        phi = climb.expectation_maximisation(phi, coarse)
+    single = Rule(nodes, seed, True)
+    anchor = phi
+    rounds = 0
+    while rounds < MOST_ROUNDS and climb.steps < task.max_iterations:
+        anchor = phi
+        phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=True)
+        rounds += climb.largest_decrement <= FAR_DECREMENT
+        if climb.largest_decrement <= SETTLED_DECREMENT:
+            break
+    phi = climb.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT)
+    return climb.ended(phi, anchor)
+
+
+@dataclass(frozen=True, eq=False)
+class SimulatedMaximum:
+    """Where estimation ended.
+
+    Attributes
+    ----------
+    theta
+        Coefficients, standard deviations and correlations, in block order.
+    anchor
+        Where nodes are adapted, in the same terms.
+    steps, passes
+    diverging
+        As in `Maximum`.
+    warm
+    """
+
+    theta: Floats
+    anchor: Floats
+    steps: int
+    passes: int
+    diverging: Floats | None
+    warm: Warm
+
+
+class _Climb:
+    """Newton steps on the simulated log-likelihood, by coefficients and loadings."""
+
+    def __init__(self, task: EstimationTask, structure: Structure, warm: Warm) -> None:
+        self.task, self.structure, self.warm = task, structure, warm
+        self.held = np.zeros(structure.size, dtype=bool)
+        self.steps, self.passes, self.largest_decrement = 0, 0, np.inf
+        data = task.design.data
+        self.noise = NOISE_PER_ROOT_UNIT * np.sqrt(data.n_persons or len(data))
+
+    # -- While far from the maximum: nodes are adapted before every step -----------------------
+
+    def approach(self, phi: Floats, rule: Rule) -> Floats:
+        """Until less is to be gained than moving nodes change."""
+        here = self._evaluate(phi, rule)
+        for _ in range(COARSE_STEPS):
+            step = self._step(here)
+            decrement = 0.5 * float(here.gradient @ step)
+            if decrement <= COARSE_DECREMENT:
+                break
+            trial = self._canonical(phi + step)
+            there = self._evaluate(trial, rule)
+            self.steps += 1
+            if there.loglik < here.loglik - min(self.noise, decrement):
+                size = self._halved(phi, here, step, rule, phi)
+                trial = self._canonical(phi + size * step)
+                there = self._evaluate(trial, rule)
+            phi, here = trial, there
+        return phi
+
+    def expectation_maximisation(self, phi: Floats, rule: Rule) -> Floats:
+        """Means and covariances of normal indices from those of the persons' posteriors.
+
+        From independent coefficients to correlated ones Newton's method is lost: the Hessian is
+        indefinite on the way. These steps always rise, whatever the distance.
+        """
+        s, d = self.structure, self.structure.n_columns
+        for _ in range(EM_STEPS):
+            found = map_reduce(MomentMeasure(s, phi, rule), self.task.blocks)
+            self.passes += 1
+            root = np.zeros((s.q, s.q))
+            root[s.coefficient, s.node] = phi[d:]
+            mean = root @ (found.mean / found.weight)
+            square = root @ (found.square / found.weight) @ root.T
+            own = np.array([spread.column is not None for spread in s.spreads])
+            moved = np.where(own, mean, 0.0)
+            covariance = square - np.outer(moved, mean) - np.outer(mean, moved)
+            covariance += np.outer(moved, moved)
+            # Coefficients that are not correlated with each other stay so.
+            linked = np.eye(s.q, dtype=bool)
+            linked[s.coefficient, s.node] = linked[s.node, s.coefficient] = True
+            covariance = np.where(linked, covariance, 0.0)
+            phi = phi.copy()
+            phi[s.columns[own]] += moved[own]
+            factor = np.linalg.cholesky(covariance)
+            phi[d:] = factor[s.coefficient, s.node]
+        return phi
+
+    # -- Near it: frozen nodes ------------------------------------------------------------------
+
+    def ascend(
+        self, phi: Floats, rule: Rule, anchor: Floats, enough: float, is_careful: bool = False
+    ) -> Floats:
+        """Newton's method with nodes adapted at the anchor; the last step is taken unchecked.
+
+        A careful ascent ends after one step where much is still to be gained.
+        """
+        here = self._evaluate(phi, rule, 2, anchor)
+        self.largest_decrement = 0.0
+        while True:
+            step = self._step(here)
+            decrement = 0.5 * float(here.gradient @ step)
+            self.largest_decrement = max(self.largest_decrement, decrement)
+            if self.steps >= self.task.max_iterations:
+                return phi
+            if decrement <= enough:
+                ended = phi + step
+                phi = self._canonical(ended)
+                if is_careful or np.array_equal(phi, ended):
+                    return phi
+                # A standard deviation went to zero: the others have to settle again.
+                here = self._evaluate(phi, rule, 2, anchor)
+                self.steps += 1
+                continue
+            self.steps += 1
+            there = self._evaluate(phi + step, rule, 2, anchor)
+            size = 1.0
+            if there.loglik < here.loglik + SUFFICIENT_SHARE * 2 * decrement:
+                size = self._halved(phi, here, step, rule, anchor)
+                there = self._evaluate(phi + size * step, rule, 2, anchor)
+            phi, here = phi + size * step, there
+            if is_careful and decrement > FAR_DECREMENT:
+                return self._canonical(phi)
+
+    def _halved(self, phi: Floats, here: Sums, step: Floats, rule: Rule, anchor: Floats) -> float:
+        """Line search with frozen nodes: the share of a step that rises."""
+        gain, size = float(here.gradient @ step), 1.0
+        for _ in range(MOST_HALVINGS):
+            size *= 0.5
+            frozen = self._evaluate(phi + size * step, rule, 0, anchor)
+            if frozen.loglik >= here.loglik + SUFFICIENT_SHARE * size * gain:
+                break
+        return size
+
+    def _evaluate(self, phi: Floats, rule: Rule, order: int = 2, at: Floats | None = None) -> Sums:
+        self.passes += 1
+        measure = SimulationMeasure(self.structure, phi, rule, order, at)
+        return map_reduce(measure, self.task.blocks)
+
+    def _step(self, here: Sums) -> Floats:
+        step = np.zeros(len(self.held))
+        free = np.flatnonzero(~self.held)
+        inside = Sums(here.loglik, here.gradient[free], here.curvature[np.ix_(free, free)])
+        step[free] = ascent_step(inside)
+        return step
+
+    def _canonical(self, phi: Floats) -> Floats:
+        """Positive standard deviations; those that do nothing are at zero and stay there."""
+        s, d = self.structure, self.structure.n_columns
+        if s.is_plain:
+            extras = np.abs(phi[d:])
+            none = extras * self.warm.scale < BOUNDARY_UTILITY
+            extras[none] = 0.0
+            self.held[d:][none] = True
+            return np.concatenate([phi[:d], extras])
+        root = np.zeros((s.q, s.q))
+        root[s.coefficient, s.node] = phi[d:]
+        turn = np.where(np.diag(root) < 0, -1.0, 1.0)
+        return np.concatenate([phi[:d], phi[d:] * turn[s.node]])
+
+    def ended(self, phi: Floats, anchor: Floats) -> SimulatedMaximum:
+        """In standard deviations and correlations."""
+        s, d = self.structure, self.structure.n_columns
+        theta, frame = (np.concatenate([v[:d], from_loadings(s, v[d:])]) for v in (phi, anchor))
+        near = self.warm.maximum
+        diverging = _directions(near.diverging, len(theta), self.held)
+        return SimulatedMaximum(theta, frame, self.steps, self.passes, diverging, self.warm)
+
+
+@dataclass(frozen=True, eq=False)
+class Moments:
+    """Weighted sums over persons of E[z] and E[z z'] given their choices, and of weights."""
+
+    mean: Floats
+    square: Floats
+    weight: float
+
+    def __add__(self, other: Moments) -> Moments:
+        return Moments(
+            self.mean + other.mean, self.square + other.square, self.weight + other.weight
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class MomentMeasure:
+    """`Moments` of a block; can be sent to another process."""
+
+    structure: Structure
+    phi: Floats
+    rule: Rule
+
+    def __call__(self, block: Block) -> Moments:
+        """Of one block."""
+        found = simulate(block, self.structure, self.phi, self.rule, 0)
+        weight = float(unit_weights(block, self.structure).sum())
+        return Moments(found.node_mean, found.node_square, weight)
+
+
+def _directions(diverging: Floats | None, size: int, held: Bools) -> Floats | None:
+    """Directions in which there is no curvature to speak of: separation, and boundaries."""
+    at_bound = np.eye(size)[:, held]
+    if diverging is None or not diverging.shape[1]:
+        return at_bound if at_bound.shape[1] else None
+    padded = np.vstack([diverging, np.zeros((size - len(diverging), diverging.shape[1]))])
+    return np.hstack([padded, at_bound])

@@ -1,0 +1,288 @@
+"""`Mixed`: the mixed logit, whose coefficients differ between persons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ardchoice._types import Floats
+from ardchoice.design import Block, Design, Encoding
+from ardchoice.errors import SpecificationError
+from ardchoice.families.family import (
+    EstimationTask,
+    Family,
+    Individuals,
+    Logsum,
+    Maximum,
+    Parameter,
+    ParameterLayout,
+    Resolved,
+    Scores,
+)
+from ardchoice.families.mixed.checks import check_before, notes_after
+from ardchoice.families.mixed.estimate import maximise_simulated, unit_weights
+from ardchoice.families.mixed.kernel import Rule, Simulated, simulate
+from ardchoice.families.mixed.options import Draw, correlations_of, spreads_of
+from ardchoice.families.mixed.persons import persons_of
+from ardchoice.families.mixed.prediction import (
+    chunks,
+    mean_probabilities,
+    mean_response,
+    population,
+    summed_gradient,
+)
+from ardchoice.families.mixed.structure import (
+    Structure,
+    chain_rule,
+    in_extras,
+    structure_of,
+    to_loadings,
+)
+from ardchoice.families.registry import register_family
+from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step
+
+CONVERGED_DECREMENT = 1e-6
+"""Log-likelihood still to be gained with frozen nodes at which estimation has converged."""
+
+
+@register_family
+@dataclass(frozen=True)
+class Mixed(Family):
+    """The mixed logit: some coefficients are drawn for every person.
+
+    V_ntj = x_ntj'β_n with β_n from a distribution whose parameters are estimated by maximum
+    simulated likelihood over all choices of a person. Interactions in the specification shift the
+    mean: ``*: TT x INCOME``.
+
+    Attributes
+    ----------
+    random
+        Term or pattern -> distribution: ``normal``, ``lognormal``, ``truncated`` (normal, on one
+        side of zero), ``triangular``, ``uniform``. A lognormal or truncated coefficient takes its
+        sign from the multinomial logit, or as given: ``-lognormal``. The constant of several
+        alternatives that is no term of the specification is an error component:
+        ``TRAIN+SM: ASC``. None: the data decide which coefficients are random. Default: None.
+    correlated
+        Whether normal and lognormal coefficients are correlated: all of them (True), or those of
+        each of some groups of terms. Default: False.
+    nodes
+        Quasi-random nodes per person, a power of two, at least 16. Default: 64.
+    seed
+        Of the nodes: the same seed gives the same estimates. Default: 0.
+    anchor
+        Set by estimation: the parameters that the nodes of the likelihood are adapted to.
+
+    Examples
+    --------
+    >>> import ardchoice as ac
+    >>> ac.Mixed({"*: TT": "normal", "SM: CO": "lognormal"}).title
+    'Mixed logit'
+    """
+
+    random: Mapping[str, str] | None = None
+    correlated: bool | Sequence[Sequence[str]] = False
+    nodes: int = 64
+    seed: int = 0
+    anchor: Mapping[str, float] | None = field(
+        default=None, compare=False, repr=False, metadata={"internal": True}
+    )
+
+    tag: ClassVar[str] = "mixed"
+    title: ClassVar[str] = "Mixed logit"
+    panel: ClassVar[bool] = True
+    assumption: ClassVar[str] = (
+        "The model is a mixed logit: tastes differ between persons as the distributions say, stay "
+        "the same over the choices of a person, and do not depend on the attributes on offer. "
+        "Choices given a person's tastes are a multinomial logit."
+    )
+
+    def __post_init__(self) -> None:
+        if self.random is not None:
+            if not isinstance(self.random, Mapping) or not self.random:
+                raise SpecificationError(
+                    "random is a table of terms and distributions, such as "
+                    "Mixed({'*: TT': 'normal'}); without any, Mixed() lets the data decide."
+                )
+            named = {str(key): str(Draw.parse(text)) for key, text in self.random.items()}
+            object.__setattr__(self, "random", named)
+        if not isinstance(self.correlated, bool):
+            groups = tuple(tuple(map(str, group)) for group in self.correlated)
+            object.__setattr__(self, "correlated", groups)
+        is_power = isinstance(self.nodes, int) and self.nodes >= 16
+        if not is_power or self.nodes & (self.nodes - 1):
+            raise SpecificationError(
+                f"nodes is a power of two from 16 on, such as 64 or 128, not {self.nodes!r}."
+            )
+        if not isinstance(self.seed, int) or self.seed < 0:
+            raise SpecificationError(f"seed is a whole number from 0 on, not {self.seed!r}.")
+
+    def __hash__(self) -> int:
+        named = None if self.random is None else tuple(self.random.items())
+        return hash((named, self.correlated, self.nodes, self.seed))
+
+    # -- Parameters -----------------------------------------------------------------------------
+
+    def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
+        """Standard deviations, then correlations."""
+        spreads = spreads_of(self.random or {}, encoding)
+        return (*spreads, *correlations_of(self.correlated, spreads, encoding))
+
+    def resolve(self, design: Design) -> Resolved:
+        """Random coefficients that the data choose, and signs; what cannot be used is refused."""
+        if self.random is None:
+            raise SpecificationError("Name the random coefficients: Mixed({'*: TT': 'normal'}).")
+        return check_before(replace(self, anchor=None), design)
+
+    def frozen_at(self, theta: Floats) -> Family:
+        """The same with nodes that stay where they are at θ (in the order of the layout)."""
+        return replace(self, anchor={str(k): float(v) for k, v in enumerate(theta)})
+
+    def start(self, layout: ParameterLayout, near: Floats | None = None) -> Floats:
+        """Coefficients of the multinomial logit; half of each as its standard deviation."""
+        theta = super().start(layout, near)
+        d = layout.n_columns
+        for k, p in enumerate(layout.extras):
+            if p.kind == "sd" and p.column is not None and theta[p.column]:
+                theta[d + k] = 0.5 * abs(theta[p.column])
+        return theta
+
+    def _frame(self, layout: ParameterLayout, theta: Floats) -> Floats:
+        """Where nodes are adapted: at the anchor where there is one, else at θ."""
+        if self.anchor is None:
+            return theta
+        by_place = all(str(k) in self.anchor for k in range(len(theta)))
+        keys = [str(k) for k in range(len(theta))] if by_place else list(layout.names)
+        if not all(key in self.anchor for key in keys):
+            return theta
+        return np.array([self.anchor[key] for key in keys])
+
+    # -- Likelihood -----------------------------------------------------------------------------
+
+    def _simulate(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        order: Order,
+        single_precision: bool = False,
+    ) -> tuple[Structure, Simulated]:
+        structure = structure_of(layout)
+        rule = Rule(self.nodes, self.seed, single_precision)
+        phi, frame = (in_loadings(structure, v) for v in (theta, self._frame(layout, theta)))
+        return structure, simulate(block, structure, phi, rule, order, frame)
+
+    def evaluate(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        order: Order = 2,
+        *,
+        single_precision: bool = False,
+    ) -> Sums:
+        """Simulated log-likelihood over persons, gradient, Hessian."""
+        structure, found = self._simulate(theta, block, layout, order, single_precision)
+        weight = unit_weights(block, structure)
+        gradient = found.scores @ weight if order else np.empty(0)
+        sums = Sums(float(weight @ found.loglik), gradient, found.curvature)
+        return in_extras(structure, theta[structure.n_columns :], sums)
+
+    def scores(self, theta: Floats, block: Block, layout: ParameterLayout) -> Scores:
+        """The same with the weighted gradient of every person; shape (P, persons)."""
+        structure, found = self._simulate(theta, block, layout, 2)
+        weight = unit_weights(block, structure)
+        each = found.scores * weight
+        sums = Sums(float(weight @ found.loglik), each.sum(axis=1), found.curvature)
+        extras = theta[structure.n_columns :]
+        sums = in_extras(structure, extras, sums)
+        if not structure.is_plain:
+            d = structure.n_columns
+            each = np.vstack([each[:d], chain_rule(structure, extras).first.T @ each[d:]])
+        return Scores(sums, each)
+
+    def individual(
+        self, theta: Floats, block: Block, layout: ParameterLayout
+    ) -> Individuals | None:
+        """Mean and standard deviation of every random coefficient given a person's choices."""
+        structure, found = self._simulate(theta, block, layout, 0)
+        names = [s.name[3:-1] for s in structure.spreads]
+        columns = (*names, *(s.name for s in structure.spreads))
+        values = np.vstack([found.mean, np.sqrt(found.variance)]).T
+        code = persons_of(block, tuple(s.alternatives for s in structure.components)).code
+        return Individuals((None if block.person is None else code,), columns, (values,))
+
+    # -- Prediction -----------------------------------------------------------------------------
+
+    def probabilities(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
+        """Of persons of whom nothing is known: tastes are integrated out; shape (J, B)."""
+        structure = structure_of(layout)
+        phi = in_loadings(structure, theta)
+        return mean_probabilities(block, structure, phi, population(structure, phi, self.seed))
+
+    def response(
+        self, theta: Floats, block: Block, layout: ParameterLayout, alternative: int
+    ) -> Floats:
+        """∂P_j/∂V_i, integrated over tastes; shape (J, B)."""
+        structure = structure_of(layout)
+        phi = in_loadings(structure, theta)
+        tastes = population(structure, phi, self.seed)
+        return mean_response(block, structure, phi, tastes, alternative)
+
+    def share_gradient(
+        self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats
+    ) -> Floats:
+        """Σ_n a_n ∂P_nj/∂θ_k; shape (S, J, P)."""
+        structure = structure_of(layout)
+        phi = in_loadings(structure, theta)
+        tastes = population(structure, phi, self.seed)
+        out = summed_gradient(block, structure, phi, tastes, weights)
+        if not structure.is_plain:
+            d = structure.n_columns
+            out[..., d:] = out[..., d:] @ chain_rule(structure, theta[d:]).first
+        return out
+
+    def logsums(self, theta: Floats, block: Block, layout: ParameterLayout) -> Iterable[Logsum]:
+        """Expected maximum utility at nodes of the distribution of tastes."""
+        structure = structure_of(layout)
+        phi = in_loadings(structure, theta)
+        tastes = population(structure, phi, self.seed)
+        count = tastes.beta.shape[1]
+        value = np.empty((block.shape[1], count))
+        for chunk in chunks(block, structure, phi, tastes):
+            value[chunk.rows] = chunk.log_total
+        own = np.array([s.column is not None for s in structure.spreads])
+        for r in range(count):
+            beta = phi[: structure.n_columns].copy()
+            beta[structure.columns[own]] = tastes.beta[own, r]
+            yield Logsum(value[:, r], beta, np.array(1 / count))
+
+    # -- Estimation -----------------------------------------------------------------------------
+
+    def maximise(self, task: EstimationTask) -> Maximum:
+        """Maximum simulated likelihood; the nodes it ends with stay with the family."""
+        found = maximise_simulated(task, self.nodes, self.seed)
+        anchor = dict(zip(task.layout.names, map(float, found.anchor), strict=True))
+        fitted = replace(self, anchor=anchor)
+        sums = task.finish(fitted, found.theta)
+        free = ~task.layout.at_bound(found.theta)
+        inside = Sums(sums.loglik, sums.gradient[free], sums.curvature[np.ix_(free, free)])
+        decrement = 0.5 * float(inside.gradient @ ascent_step(inside))
+        fit = NewtonFit(
+            found.theta,
+            sums,
+            decrement,
+            found.steps,
+            found.passes,
+            decrement <= CONVERGED_DECREMENT,
+        )
+        notes = notes_after(fitted, task, found, sums)
+        return Maximum(fit, found.diverging, (*found.warm.maximum.notes, *notes), fitted)
+
+
+def in_loadings(structure: Structure, theta: Floats) -> Floats:
+    """θ with loadings in place of standard deviations and correlations."""
+    d = structure.n_columns
+    return np.concatenate([theta[:d], to_loadings(structure, theta[d:])])

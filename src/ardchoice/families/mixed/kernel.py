@@ -1,0 +1,465 @@
+"""The simulated log-likelihood of persons, with its exact gradient and Hessian at frozen nodes.
+
+With differences d_tj = x_tj - x_t,chosen, S_t = 1 + Σ_j exp(d_tj'β), log p_n(β) = -Σ_t log S_t and
+nodes r of weights w⁰,  L_n = (1/R) Σ_r w⁰_nr p_n(β_nr).  A parameter acts on utility as x_c f: a
+column c times a feature f of the node (1 for a coefficient, z for the standard deviation of a
+normal one). With posterior weights w_nr ∝ w⁰_nr p_n(β_nr), m_t = Σ_j P_tj d_tj and a_nr = ∇ log p:
+
+    ∇ log L_n = Σ_r w a,    -∇² log L_n = Σ_r w (I - a a' - Σ_k s_k ∇²β_k) + ∇ log L_n ∇ log L_n'
+
+where I = Σ_t (Σ_j P d d' - m m') f f'. The first part of I needs only Σ_r w P f f' of every
+alternative: nodes are summed before anything is contracted with d d'.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from threading import current_thread, main_thread
+from typing import Any
+from weakref import WeakKeyDictionary
+
+import numpy as np
+import numpy.typing as npt
+
+from ardchoice._types import Bools, Floats, Ints
+from ardchoice.design import Block, current_execution
+from ardchoice.families.mixed.distributions import Draws, basis, draw
+from ardchoice.families.mixed.nodes import Adaptation, adapt, normal_points, place_nodes
+from ardchoice.families.mixed.persons import PersonGroup, persons_of
+from ardchoice.families.mixed.structure import Structure
+from ardchoice.numerics import Order, default_threads, ordered_map
+
+CHUNK_ELEMENTS = 1 << 18
+"""Numbers in an array over persons, situations, columns and nodes: about what a core keeps near."""
+LARGEST_UTILITY = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 600.0}
+"""Differences of utilities are cut there: exponentials would overflow."""
+FEWEST_EFFECTIVE = 5.0
+"""Effective nodes of a person below which the person gets more nodes."""
+MORE_NODES = 4
+"""How many times as many."""
+WORTH_THREADS = 1 << 20
+"""Numbers in an array over all persons and nodes of a block from which threads are worth it."""
+LARGEST_KEPT_POINTS = 1 << 22
+"""Numbers in the quasi-random points of a block that are kept while the block is."""
+Array = npt.NDArray[Any]
+
+
+@dataclass(frozen=True)
+class Rule:
+    """How the integral over tastes is taken.
+
+    Attributes
+    ----------
+    count
+        R, nodes per person; a power of two.
+    seed
+    single_precision
+        Whether nodes are processed in float32; sums over nodes' products are added in float64.
+    """
+
+    count: int
+    seed: int
+    single_precision: bool = False
+
+    @property
+    def dtype(self) -> npt.DTypeLike:
+        """Of the arrays over nodes."""
+        return np.float32 if self.single_precision else np.float64
+
+
+@dataclass(frozen=True, eq=False)
+class Simulated:
+    """Of all U units of a block; P = D + M parameters.
+
+    Attributes
+    ----------
+    loglik
+        log L of every unit, without weights; shape (U,).
+    effective
+        Effective number of nodes of every unit; shape (U,).
+    scores
+        ∇ log L; shape (P, U). Empty if not asked for.
+    curvature
+        -Σ weight ∇² log L; shape (P, P). Empty if not asked for.
+    mean, variance
+        Of the random coefficients given a unit's choices; shape (q, U).
+    node_mean, node_square
+        Weighted sums over units of E[z] and E[z z'] given their choices; shape (q,) and (q, q).
+    """
+
+    loglik: Floats
+    effective: Floats
+    scores: Floats
+    curvature: Floats
+    mean: Floats
+    variance: Floats
+    node_mean: Floats
+    node_square: Floats
+
+
+def simulate(
+    block: Block,
+    structure: Structure,
+    phi: Floats,
+    rule: Rule,
+    order: Order = 2,
+    anchor: Floats | None = None,
+) -> Simulated:
+    """Log-likelihood of every person of a block, and its derivatives.
+
+    Parameters
+    ----------
+    block
+        With whole persons.
+    structure
+    phi
+        Coefficients and loadings; shape (P,).
+    rule
+    order
+        0 for the log-likelihood alone, 1 with gradients, 2 with the Hessian.
+    anchor
+        Where nodes are adapted; shape (P,). Default: at `phi`.
+    """
+    persons = persons_of(block, tuple(s.alternatives for s in structure.components))
+    u, p, q = len(persons.code), structure.size, structure.q
+    out = Simulated(
+        np.empty(u),
+        np.empty(u),
+        np.empty((p, u)) if order else np.empty((0, u)),
+        np.zeros((p, p)) if order == 2 else np.empty((0, 0)),
+        np.empty((q, u)),
+        np.empty((q, u)),
+        np.zeros(q),
+        np.zeros((q, q)),
+    )
+    frame = phi if anchor is None else anchor
+    for group in persons.groups:
+        weight = persons.weight[group.unit]
+        points = _points(group, persons.code[group.unit], rule, q)
+        key = (rule, structure.signature, frame.tobytes())
+        known = _kept_adaptations.get(group)
+        is_known = known is not None and known[0] == key
+        adapted = known[1] if is_known and known else adapt(group, structure, frame)
+        here = _Pass(group, weight, structure, phi, adapted, points)
+        if is_known and known:
+            low = known[2]
+            here.take(~low).run(rule, order, out)
+        elif np.array_equal(frame, phi):
+            low = here.run(rule, order, out, FEWEST_EFFECTIVE)
+        else:
+            low = replace(here, phi=frame).run(rule, 0, None, FEWEST_EFFECTIVE)
+            here.take(~low).run(rule, order, out)
+        _kept_adaptations[group] = (key, adapted, low)
+        if low.any():
+            more = Rule(MORE_NODES * rule.count, rule.seed, rule.single_precision)
+            again = normal_points(persons.code[group.unit[low]], more.count, q, more.seed)
+            replace(here.take(low), points=again).run(more, order, out)
+    return out
+
+
+_kept_adaptations: WeakKeyDictionary[PersonGroup, tuple[object, Adaptation, Bools]] = (
+    WeakKeyDictionary()
+)
+"""Where the nodes of a group lay last, and which persons needed more of them."""
+_kept_points: WeakKeyDictionary[PersonGroup, dict[tuple[int, int], Floats]] = WeakKeyDictionary()
+
+
+def _points(group: PersonGroup, codes: Ints, rule: Rule, q: int) -> Floats:
+    """The quasi-random points of a group; kept where they are few."""
+    if group.n_persons * q * rule.count > LARGEST_KEPT_POINTS:
+        return normal_points(codes, rule.count, q, rule.seed)
+    known = _kept_points.setdefault(group, {})
+    key = (rule.count, rule.seed)
+    if key not in known:
+        if len(known) > 1:
+            known.clear()
+        known[key] = normal_points(codes, rule.count, q, rule.seed)
+    return known[key]
+
+
+@dataclass(frozen=True, eq=False)
+class _Features:
+    """How parameters act: utility changes by x_column · feature.
+
+    Attributes
+    ----------
+    arrays
+        Distinct features, (n, R) each; the first is None and means 1.
+    column, feature
+        Of every parameter; shape (P,).
+    draws
+        Of every random coefficient.
+    """
+
+    arrays: list[Array | None]
+    column: Ints
+    feature: Ints
+    draws: list[Draws]
+
+
+def _features(structure: Structure, phi: Floats, z: Array) -> _Features:
+    d = structure.n_columns
+    column = np.concatenate([np.arange(d), structure.columns[structure.coefficient]])
+    feature = np.zeros(structure.size, dtype=np.intp)
+    arrays: list[Array | None] = [None]
+    place: dict[int, int] = {}
+    bases: dict[tuple[str, int], Array] = {}
+
+    def position(array: Array) -> int:
+        if id(array) not in place:
+            place[id(array)] = len(arrays)
+            arrays.append(array)
+        return place[id(array)]
+
+    draws = []
+    for k, spread in enumerate(structure.spreads):
+        places = structure.loadings_of(k)
+        kind = spread.distribution
+        xi = []
+        for node in structure.node[places]:
+            shared = kind if kind in ("uniform", "triangular") else "normal"
+            key = (shared, int(node))
+            if key not in bases:
+                bases[key] = basis(kind, np.ascontiguousarray(z[:, node]))
+            xi.append(bases[key])
+        location = 0.0 if spread.column is None else float(phi[spread.column])
+        found = draw(kind, spread.sign, location, phi[d + places], tuple(xi))
+        draws.append(found)
+        if spread.column is not None and found.by_location is not None:
+            feature[spread.column] = position(found.by_location)
+        for m, array in zip(places, found.by_loading, strict=True):
+            feature[d + m] = position(array)
+    return _Features(arrays, column, feature, draws)
+
+
+@dataclass(frozen=True, eq=False)
+class _Pass:
+    """A group of n persons, and where their nodes lie.
+
+    Attributes
+    ----------
+    group, weight
+    structure, phi
+    adapted
+    points
+        Quasi-random normal; shape (n, q, R).
+    """
+
+    group: PersonGroup
+    weight: Floats
+    structure: Structure
+    phi: Floats
+    adapted: Adaptation
+    points: Floats
+
+    def take(self, which: Bools) -> _Pass:
+        """Some of the persons."""
+        if which.all():
+            return self
+        return replace(
+            self,
+            group=self.group.take(which),
+            weight=self.weight[which],
+            adapted=self.adapted.take(which),
+            points=self.points[which],
+        )
+
+    def run(self, rule: Rule, order: Order, into: Simulated | None, least: float = 0.0) -> Bools:
+        """Which persons have fewer than `least` effective nodes; all others are added to `into`."""
+        _, n, t, e = self.group.x.shape
+        wide = max(len(self.group.x), self.structure.size if order == 2 else e)
+        size = max(1, CHUNK_ELEMENTS // (t * rule.count * wide))
+        chunks = [slice(a, min(a + size, n)) for a in range(0, n, size)]
+        low = np.zeros(n, dtype=bool)
+        found = ordered_map(
+            lambda rows: self._chunk(rows, rule, order, least), chunks, self._threads(rule)
+        )
+        for rows, one in zip(chunks, found, strict=True):
+            low[rows] = one.effective < least
+            if into is not None:
+                _store(one, self.group.unit[rows], into)
+        return low
+
+    def _threads(self, rule: Rule) -> int:
+        a, n, t, _ = self.group.x.shape
+        if a * t * n * rule.count < WORTH_THREADS:
+            return 1
+        if current_thread() is not main_thread():
+            return 1  # blocks are shared out already
+        return current_execution().n_threads or default_threads()
+
+    def _chunk(self, rows: slice, rule: Rule, order: Order, least: float) -> _Found:
+        dtype = np.dtype(rule.dtype)
+        x = self.group.in_precision(dtype)[:, rows]
+        nodes = place_nodes(self.adapted.take(rows), self.points[rows])
+        features = _features(self.structure, self.phi, nodes.z.astype(dtype, copy=False))
+        fixed = self._fixed(x, rows)
+        p, log_p = _choices(fixed, x[..., self.structure.columns], features.draws, dtype)
+        w, loglik = _posterior(nodes.log_weight + log_p)
+        effective = 1 / (w**2).sum(axis=1)
+        beta = np.stack([np.asarray(d.value, dtype=float) for d in features.draws])
+        mean = (beta * w).sum(axis=2)
+        variance = np.maximum((beta**2 * w).sum(axis=2) - mean**2, 0.0)
+        gradient = curvature = np.empty((0, 0))
+        weight = np.where(effective < least, 0.0, self.weight[rows])
+        posterior = nodes.z * (w * weight[:, None])[:, None]
+        square = (posterior @ nodes.z.swapaxes(1, 2)).sum(axis=0)
+        if order:
+            gradient, curvature = _derivatives(
+                self.structure, x, p, w.astype(dtype, copy=False), features, weight, order
+            )
+        node_mean = posterior.sum(axis=(0, 2))
+        return _Found(loglik, effective, mean, variance, gradient, curvature, node_mean, square)
+
+    def _fixed(self, x: Array, rows: slice) -> Array:
+        """Utility without random coefficients; shape (A, n, T)."""
+        d = self.structure.n_columns
+        b = self.phi[:d].copy()
+        b[self.structure.columns[self.structure.columns < d]] = 0.0
+        v = x[..., :d] @ b.astype(x.dtype)
+        if self.group.absent is not None:
+            v[self.group.absent[:, rows]] = -np.inf
+        return np.asarray(v)
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Of n persons; as in `Simulated`, the gradient (P, n)."""
+
+    loglik: Floats
+    effective: Floats
+    mean: Floats
+    variance: Floats
+    gradient: Floats
+    curvature: Floats
+    node_mean: Floats
+    node_square: Floats
+
+
+def _store(found: _Found, unit: Ints, into: Simulated) -> None:
+    into.loglik[unit], into.effective[unit] = found.loglik, found.effective
+    into.mean[:, unit], into.variance[:, unit] = found.mean, found.variance
+    into.node_mean[...] += found.node_mean
+    into.node_square[...] += found.node_square
+    if len(into.scores):
+        into.scores[:, unit] = found.gradient
+    if len(into.curvature):
+        into.curvature[...] += found.curvature
+
+
+def _choices(
+    fixed: Array, x: Array, draws: Sequence[Draws], dtype: np.dtype[Any]
+) -> tuple[list[Array], Floats]:
+    """P of every other alternative, (n, T, R) each, and log p_n at every node, (n, R)."""
+    beta = np.stack([d.value for d in draws], axis=1).astype(dtype, copy=False)
+    p = []
+    total = np.ones((*x.shape[1:3], beta.shape[-1]), dtype)
+    for j in range(len(x)):
+        v = np.ascontiguousarray(x[j]) @ beta
+        v += fixed[j][..., None]
+        np.minimum(v, LARGEST_UTILITY[dtype], out=v)
+        np.exp(v, out=v)
+        p.append(v)
+        total += v
+    log_p = -np.log(total).sum(axis=1, dtype=np.float64)
+    np.reciprocal(total, out=total)
+    for v in p:
+        v *= total
+    return p, log_p
+
+
+def _posterior(log_weight: Floats) -> tuple[Floats, Floats]:
+    """Weights of the nodes given the choices, (n, R), and log L, (n,)."""
+    top = log_weight.max(axis=1, keepdims=True)
+    w = np.exp(log_weight - top)
+    total = w.sum(axis=1, keepdims=True)
+    return w / total, np.log(total[:, 0] / w.shape[1]) + top[:, 0]
+
+
+def _derivatives(
+    structure: Structure,
+    x: Array,
+    p: list[Array],
+    w: Array,
+    features: _Features,
+    weight: Floats,
+    order: Order,
+) -> tuple[Floats, Floats]:
+    """Gradients (P, n) and, for order 2, the weighted -Hessian (P, P)."""
+    a, n, t, e = x.shape
+    r = w.shape[1]
+    m = np.zeros((n, e, t, r), x.dtype)
+    for j in range(a):
+        m += x[j].swapaxes(1, 2)[..., None] * p[j][:, None]
+    column = features.column
+    act = np.ones((n, structure.size, r), x.dtype)
+    for k in np.flatnonzero(features.feature):
+        act[:, k] = features.arrays[features.feature[k]]
+    score = -m.sum(axis=2)[:, column] * act  # (n, P, R)
+    gradient = (score * w[:, None]).sum(axis=2, dtype=np.float64)
+    if order == 1:
+        return gradient.T, np.empty((0, 0))
+    # -Hessian = weighted Grams of x, m and score, and what a nonlinear β adds.
+    root = np.sqrt(w * weight.astype(x.dtype)[:, None])[:, None]
+    scaled = act * root
+    inner = (m[:, column] * scaled[:, :, None]).reshape(n, structure.size, t * r)
+    outer = score * root
+    curvature = _over_alternatives(structure, x, p, w * weight.astype(x.dtype)[:, None], features)
+    curvature -= (inner @ inner.swapaxes(1, 2)).sum(axis=0, dtype=np.float64)
+    curvature -= (outer @ outer.swapaxes(1, 2)).sum(axis=0, dtype=np.float64)
+    curvature += (gradient * weight[:, None]).T @ gradient
+    _add_second(structure, m, w * weight.astype(x.dtype)[:, None], features, curvature)
+    return gradient.T, curvature
+
+
+def _over_alternatives(
+    structure: Structure, x: Array, p: list[Array], w: Array, features: _Features
+) -> Floats:
+    """Σ w P x x' f f': nodes are summed first; shape (P, P)."""
+    own = np.flatnonzero(features.feature == 0)
+    other = np.flatnonzero(features.feature)
+    i, j = np.triu_indices(len(other))
+    pairs = list(zip(features.feature[other][i], features.feature[other][j], strict=True))
+    wanted = list(dict.fromkeys([(0, 0), *((0, f) for f in features.feature[other]), *pairs]))
+    place = {pair: k for k, pair in enumerate(wanted)}
+    weights = np.empty((len(w), w.shape[1], len(wanted)), w.dtype)
+    for k, (f, g) in enumerate(wanted):
+        weights[..., k] = w
+        for feature in (f, g):
+            array = features.arrays[feature]
+            if array is not None:
+                weights[..., k] *= array
+    single = np.array([place[0, f] for f in features.feature[other]], dtype=np.intp)
+    double = np.array([place[pair] for pair in pairs], dtype=np.intp)
+    out = np.zeros((structure.size, structure.size))
+    for k, chance in enumerate(p):
+        moment = (chance @ weights).reshape(-1, len(wanted))
+        xk = x[k].reshape(len(moment), -1)
+        mine, theirs = xk[:, features.column[own]], xk[:, features.column[other]]
+        out[np.ix_(own, own)] += mine.T @ (mine * moment[:, :1])
+        across = mine.T @ (theirs * moment[:, single])
+        out[np.ix_(own, other)] += across
+        out[np.ix_(other, own)] += across.T
+        both = np.einsum("bk,bk,bk->k", theirs[:, i], theirs[:, j], moment[:, double])
+        out[other[i], other[j]] += both
+        out[other[j], other[i]] += np.where(i == j, 0.0, both)
+    return out
+
+
+def _add_second(
+    structure: Structure, m: Array, w: Array, features: _Features, curvature: Floats
+) -> None:
+    """-Σ w s_k ∇²β_k, for coefficients that are not linear in their parameters."""
+    d = structure.n_columns
+    for k, found in enumerate(features.draws):
+        if found.second is None:
+            continue
+        score = -m[:, structure.columns[k]].sum(axis=1) * w
+        own = [structure.columns[k], *(d + structure.loadings_of(k))]
+        for i, row in enumerate(found.second):
+            for j, second in enumerate(row):
+                added = float((score * second).sum(dtype=np.float64))
+                curvature[own[i], own[j]] -= added
+                if i != j:
+                    curvature[own[j], own[i]] -= added

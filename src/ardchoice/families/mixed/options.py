@@ -1,0 +1,176 @@
+"""The options of a mixed logit met with the columns of a design."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import cast, get_args
+
+from ardchoice.design import Encoding
+from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.families.mixed.distributions import CORRELATABLE, SIGNED, Distribution
+from ardchoice.families.mixed.structure import Correlation, Spread
+from ardchoice.space import Term, matches, parse_term
+
+FIRST_SPREAD = 0.5
+"""Standard deviation before anything is known of its size."""
+
+
+@dataclass(frozen=True)
+class Draw:
+    """How a coefficient is distributed: the distribution, and its sign; 0 while not known."""
+
+    distribution: Distribution
+    sign: int
+
+    @classmethod
+    def parse(cls, text: object) -> Draw:
+        """From ``normal``, ``lognormal``, ``-lognormal``."""
+        known = get_args(Distribution)
+        name = str(text).strip()
+        sign = {"-": -1, "+": 1}.get(name[:1], 0)
+        bare = name.lstrip("+-").strip()
+        bare = "truncated" if bare in ("truncated normal", "truncated_normal") else bare
+        if bare not in known:
+            raise SpecificationError(
+                f"There is no distribution {text!r} of a random coefficient. "
+                f"{did_you_mean(bare, known)}"
+            )
+        if sign and bare not in SIGNED:
+            raise SpecificationError(
+                f"{text!r}: only lognormal and truncated coefficients have a sign; a {bare} one "
+                "may be positive for some persons and negative for others."
+            )
+        return cls(cast(Distribution, bare), sign if bare in SIGNED else 1)
+
+    def __str__(self) -> str:
+        if self.distribution not in SIGNED or not self.sign:
+            return self.distribution
+        return f"{'-' if self.sign < 0 else '+'}{self.distribution}"
+
+
+def spreads_of(random: Mapping[str, str], encoding: Encoding) -> tuple[Spread, ...]:
+    """The random coefficients that the keys of `random` name, in their order."""
+    out: dict[str, Spread] = {}
+    for key, text in random.items():
+        drawn = Draw.parse(text)
+        for spread in _named(key, drawn, encoding):
+            if spread.name in out:
+                raise SpecificationError(
+                    f"{spread.name[3:-1]} is named twice among the random coefficients."
+                )
+            out[spread.name] = spread
+    return tuple(out.values())
+
+
+def _named(key: str, drawn: Draw, encoding: Encoding) -> list[Spread]:
+    """What one key stands for: a term, a coefficient, a pattern, or an error component."""
+    columns = [
+        (t.term, name, t.start + k) for t in encoding.terms for k, name in enumerate(t.names)
+    ]
+    wanted = " ".join(str(key).split())
+    found = [c for c in columns if wanted in (str(c[0]), c[1])]
+    if not found and ":" in wanted:
+        is_interaction = " x " in wanted
+        found = [c for c in columns if bool(c[0].by) == is_interaction and matches(wanted, c[0])]
+    if not found:
+        found = [c for c in columns if wanted == c[0].what and not c[0].by]
+    if found:
+        return [_spread(name, drawn, term, column) for term, name, column in found]
+    return [_component(wanted, drawn, encoding)]
+
+
+def _spread(name: str, drawn: Draw, term: Term, column: int | None) -> Spread:
+    return Spread(
+        f"sd({name})",
+        "sd",
+        term,
+        column,
+        start=FIRST_SPREAD,
+        bounds=(0.0, float("inf")),
+        distribution=drawn.distribution,
+        sign=drawn.sign or 1,
+    )
+
+
+def _component(key: str, drawn: Draw, encoding: Encoding) -> Spread:
+    """An error component: a random constant that alternatives share, with mean zero."""
+    try:
+        term = parse_term(key)
+    except SpecificationError:
+        term = None
+    if term is None or term.what is not None or term.by or not term.where:
+        names = [str(t.term) for t in encoding.terms]
+        raise SpecificationError(
+            f"{key!r} is no term of the model, so it cannot be random. "
+            f"{did_you_mean(key, names)} An error component is written as the constant of some "
+            "alternatives: 'TRAIN+SM: ASC'."
+        )
+    unknown = [a for a in term.where if a not in encoding.alternatives]
+    if unknown:
+        raise SpecificationError(
+            f"{key!r}: there is no alternative {unknown[0]!r}. "
+            f"{did_you_mean(unknown[0], encoding.alternatives)}"
+        )
+    if drawn.distribution in SIGNED:
+        raise SpecificationError(
+            f"{key!r} is an error component: it has mean zero, so it cannot be {drawn.distribution}"
+        )
+    places = tuple(sorted(encoding.alternatives.index(a) for a in term.where))
+    spread = _spread(str(term), drawn, term, None)
+    return Spread(**{**spread.__dict__, "alternatives": places})
+
+
+def correlations_of(
+    correlated: bool | Sequence[Sequence[str]], spreads: tuple[Spread, ...], encoding: Encoding
+) -> tuple[Correlation, ...]:
+    """A correlation for every pair within a group of correlated coefficients."""
+    if correlated is False:
+        return ()
+    names = [s.name[3:-1] for s in spreads]
+    if correlated is True:
+        groups = [[k for k, s in enumerate(spreads) if s.distribution in CORRELATABLE]]
+        if len(groups[0]) < 2:
+            raise SpecificationError(
+                "correlated=True needs at least two normal or lognormal random coefficients; "
+                f"there {'is' if len(groups[0]) == 1 else 'are'} {len(groups[0])}."
+            )
+    else:
+        groups = [_group(keys, names, spreads) for keys in correlated]
+    seen: set[int] = set()
+    out = []
+    for group in groups:
+        if seen & set(group):
+            raise SpecificationError("A random coefficient can be in one correlated group only.")
+        seen |= set(group)
+        out += [
+            Correlation(
+                f"cor({names[i]}, {names[j]})",
+                "correlation",
+                start=0.0,
+                bounds=(-1.0, 1.0),
+                first=i,
+                second=j,
+            )
+            for i in group
+            for j in group
+            if j < i
+        ]
+    return tuple(out)
+
+
+def _group(keys: Sequence[str], names: list[str], spreads: tuple[Spread, ...]) -> list[int]:
+    for key in keys:
+        if key not in names:
+            raise SpecificationError(
+                f"{key!r} is no random coefficient, so it cannot be correlated with others. "
+                f"{did_you_mean(key, names)}"
+            )
+    group = sorted(names.index(key) for key in keys)
+    for k in group:
+        if spreads[k].distribution not in CORRELATABLE:
+            raise SpecificationError(
+                f"{names[k]} is {spreads[k].distribution}: correlations are defined between normal "
+                "and lognormal coefficients only."
+            )
+    return group

@@ -1,0 +1,155 @@
+"""Probabilities of persons of whom nothing is known: tastes are integrated out.
+
+All situations share the same nodes, so that probabilities are smooth in the parameters.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+import numpy as np
+
+from ardchoice._types import Floats
+from ardchoice.design import Block
+from ardchoice.families.mixed.distributions import Draws, basis, draw
+from ardchoice.families.mixed.nodes import sobol_points
+from ardchoice.families.mixed.structure import Structure
+
+PREDICTION_NODES = 256
+"""Of the distribution of tastes; a power of two."""
+CHUNK_ELEMENTS = 1 << 19
+"""Numbers in an array over alternatives, rows and nodes."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tastes:
+    """Nodes of the distribution of tastes.
+
+    Attributes
+    ----------
+    draws
+        Of every random coefficient; arrays of shape (1, R).
+    beta
+        Shape (q, R).
+    """
+
+    draws: tuple[Draws, ...]
+    beta: Floats
+
+
+def population(
+    structure: Structure, phi: Floats, seed: int, count: int = PREDICTION_NODES
+) -> Tastes:
+    """Random coefficients at nodes of their distribution, equally weighted."""
+    from scipy import special
+
+    if structure.q == 1:
+        points = (np.arange(count)[None] + 0.5) / count
+    else:
+        points = np.clip(sobol_points(count, structure.q, seed), 1e-12, 1 - 1e-12)
+    z = special.ndtri(points)[:, None]
+    d, draws = structure.n_columns, []
+    for k, spread in enumerate(structure.spreads):
+        places = structure.loadings_of(k)
+        bases = tuple(basis(spread.distribution, z[node]) for node in structure.node[places])
+        location = 0.0 if spread.column is None else float(phi[spread.column])
+        draws.append(draw(spread.distribution, spread.sign, location, phi[d + places], bases))
+    return Tastes(tuple(draws), np.stack([found.value[0] for found in draws]))
+
+
+@dataclass(frozen=True, eq=False)
+class Chunk:
+    """Some rows of a block at all nodes.
+
+    Attributes
+    ----------
+    rows
+    x
+        All columns; shape (J, b, E).
+    p
+        Probabilities at every node; shape (J, b, R).
+    log_total
+        log Σ exp V; shape (b, R).
+    """
+
+    rows: slice
+    x: Floats
+    p: Floats
+    log_total: Floats
+
+
+def chunks(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> Iterator[Chunk]:
+    """Probabilities at every node, some rows at a time."""
+    j, b = block.shape
+    d = structure.n_columns
+    fixed = phi[:d].copy()
+    fixed[structure.columns[structure.columns < d]] = 0.0
+    step = max(1, CHUNK_ELEMENTS // (j * tastes.beta.shape[1]))
+    for first in range(0, b, step):
+        rows = slice(first, min(first + step, b))
+        x = _columns(block, structure, rows)
+        v = (x[..., :d] @ fixed)[..., None] + x[..., structure.columns] @ tastes.beta
+        if block.available is not None:
+            v[~block.available[:, rows]] = -np.inf
+        top = v.max(axis=0)
+        np.exp(v - top, out=v)
+        total = v.sum(axis=0)
+        v /= total
+        yield Chunk(rows, x, v, np.log(total) + top)
+
+
+def _columns(block: Block, structure: Structure, rows: slice) -> Floats:
+    """All columns, error components behind those of the design; shape (J, b, E)."""
+    j, d = block.shape[0], structure.n_columns
+    x = np.zeros((j, rows.stop - rows.start, d + len(structure.components)))
+    for part in block.parts:
+        x[list(part.alternatives), :, part.columns] = part.x[:, :, rows].transpose(1, 2, 0)
+    for e, component in enumerate(structure.components):
+        x[list(component.alternatives), :, d + e] = 1.0
+    return x
+
+
+def mean_probabilities(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> Floats:
+    """Shape (J, B)."""
+    out = np.empty(block.shape)
+    for chunk in chunks(block, structure, phi, tastes):
+        out[:, chunk.rows] = chunk.p.mean(axis=2)
+    return out
+
+
+def mean_response(
+    block: Block, structure: Structure, phi: Floats, tastes: Tastes, alternative: int
+) -> Floats:
+    """∂P_j/∂V_i; shape (J, B)."""
+    out = np.empty(block.shape)
+    for chunk in chunks(block, structure, phi, tastes):
+        p = chunk.p
+        out[:, chunk.rows] = -np.einsum("jbr,br->jb", p, p[alternative]) / p.shape[2]
+        out[alternative, chunk.rows] += p[alternative].mean(axis=1)
+    return out
+
+
+def summed_gradient(
+    block: Block, structure: Structure, phi: Floats, tastes: Tastes, weights: Floats
+) -> Floats:
+    """Σ_n a_n ∂P_nj/∂φ; shape (S, J, D + M)."""
+    d = structure.n_columns
+    column = np.concatenate([np.arange(d), structure.columns[structure.coefficient]])
+    features: list[Floats | None] = [None] * structure.size
+    for k, (spread, found) in enumerate(zip(structure.spreads, tastes.draws, strict=True)):
+        if spread.column is not None and found.by_location is not None:
+            features[spread.column] = found.by_location[0]
+        for m, array in zip(structure.loadings_of(k), found.by_loading, strict=True):
+            features[d + m] = array[0]
+    out = np.zeros((len(weights), block.shape[0], structure.size))
+    for chunk in chunks(block, structure, phi, tastes):
+        w, p = weights[:, chunk.rows], chunk.p
+        means = np.einsum("jbr,jbe->ebr", p, chunk.x)
+        for k, c in enumerate(column):
+            away = chunk.x[..., c, None] - means[c]
+            feature = features[k]
+            if feature is not None:
+                away = away * feature
+            out[..., k] += w @ np.einsum("jbr,jbr->bj", p, away) / p.shape[2]
+    return out
