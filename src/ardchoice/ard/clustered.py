@@ -19,6 +19,7 @@ quadratic: terms enter while they gain more than their price, and leave when the
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -124,7 +125,7 @@ def term_prices(
     plain = w * np.asarray(columns, dtype=float)
     if design_effect is None:
         return plain
-    d = np.clip(design_effect, 1.0, n / np.e)
+    d = np.clip(design_effect, 1.0, n / math.e)
     chance = stats.chi2.sf(w * (1 - np.log(d) / np.log(n)), 1)
     clustered = d * stats.chi2.isf(chance, columns)
     # Rounding of the quantile must not change the price of BIC.

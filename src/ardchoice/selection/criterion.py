@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 from functools import cached_property
-from math import log
+from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
@@ -184,7 +184,7 @@ def priced(
     effect.
     """
     n, w = plain.n, plain.per_coefficient
-    d = np.ones(len(columns)) if design_effect is None else np.clip(design_effect, 1.0, n / np.e)
+    d = np.ones(len(columns)) if design_effect is None else np.clip(design_effect, 1.0, n / exp(1))
     found = np.ones(len(columns)) if searched is None else searched.astype(float)
     price = term_prices(n, columns, design_effect, w) + surcharge * d * found
     return Criterion(
