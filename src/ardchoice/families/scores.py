@@ -65,7 +65,7 @@ def scored_pass(
     person
         Shape (N,); None without persons.
     clustered_only
-        Whether Σ s s' over situations may be left out (empty) where there are persons.
+        Whether Σ s s' over situations may be skipped (empty) where there are persons.
     """
     if person is None or family.panel:
         found = map_reduce(partial(_scored, _Who(family, layout, theta)), blocks)

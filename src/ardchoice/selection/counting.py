@@ -1,7 +1,7 @@
 """How many valid sets of terms there are of every size.
 
 Constraints fall into components that do not touch each other (an attribute of an alternative, say,
-with its forms and interactions). Within one, a term that needs nothing is taken in or left out,
+with its forms and interactions). Within one, a term that needs nothing is taken in or not,
 what it excludes leaves and what needed it may enter, until only terms are left that nothing
 concerns: m of these make C(m, k) sets of k. Sizes of independent components add, so that their
 counts convolve.

@@ -67,7 +67,7 @@ def _refuse_all_constants(spreads: tuple[Spread, ...], design: Design) -> None:
 def _weak_identification(data: ChoiceData) -> list[str]:
     if data.person is None:
         return [
-            "The data have no person ids: tastes are drawn anew for every choice. With one choice "
+            "The data have no person ids: tastes are drawn again for every choice. With one choice "
             "per person, standard deviations are weakly identified: read the data with person=... "
             "if persons chose more than once."
         ]
