@@ -15,6 +15,7 @@ import ardchoice as ac
 from ardchoice._types import Floats
 from ardchoice.ard import DsviPaper, Step
 from ardchoice.data.number_text import NumberFormat
+from ardchoice.design.encoding import Levels, PersonColumns
 from ardchoice.errors import ArdchoiceError, Problem
 from ardchoice.families import FAMILIES, Mnl, register_family
 from ardchoice.record import Note, StudyRecord
@@ -78,6 +79,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         Problem("warning", "code", "message", (1, 2)),
         Note("look", "title", "text"),
         NumberFormat("number", ",", ".", "€"),
+        PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
     ]
     found: dict[str, object] = {}
     for one in parts([studies, others]):

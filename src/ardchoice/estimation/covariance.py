@@ -51,6 +51,8 @@ def inverse_without(curvature: Floats, gone: Floats) -> Floats:
 
 def inverse_curvature(curvature: Floats) -> Floats:
     """H⁻¹ by Cholesky, on the scale where H has a unit diagonal; shape (D, D)."""
+    if not len(curvature):
+        return np.zeros((0, 0))
     scale = 1 / np.sqrt(np.diag(curvature))
     # LAPACK itself: for a few coefficients the wrappers around it take most of the time.
     factor, failed = linalg.lapack.dpotrf(curvature * scale * scale[:, None], lower=1)

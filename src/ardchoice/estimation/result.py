@@ -229,7 +229,7 @@ class Result:
         frame = estimates_frame(self.coefficients, np.sqrt(variance), level, null)
         # A standard deviation has zero as its boundary: half of χ² with 0 and with 1 degrees of
         # freedom each.
-        spread = np.array([p.kind == "sd" for p in self.layout.parameters])
+        spread = np.array([p.kind == "sd" for p in self.layout.parameters], dtype=bool)
         frame["p"] = np.where(spread, 0.5 * frame["p"], frame["p"])
         frame.loc[spread & (self.coefficients == 0), "p"] = 1.0
         frame.index = pd.Index(self.names, name="coefficient")
