@@ -19,6 +19,8 @@ from ardchoice.families.family import (
 )
 from ardchoice.families.latent import LatentClass
 from ardchoice.families.mixed import Mixed
+from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
+from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
@@ -49,15 +51,19 @@ __all__ = [
     "Maximum",
     "Mixed",
     "Mnl",
+    "ModeMeasure",
+    "ModeSums",
     "Nested",
     "Parameter",
     "ParameterLayout",
+    "PersonQuadratics",
     "Prediction",
     "Resolved",
     "ScoredSums",
     "Scores",
     "Separation",
     "Start",
+    "TasteColumn",
     "candidate_subsets",
     "check_identification",
     "check_separation",
@@ -71,11 +77,13 @@ __all__ = [
     "must_be_family",
     "must_be_identified",
     "one_pass",
+    "person_quadratics",
     "proves_maximum",
     "register_family",
     "scored_pass",
     "screen_nests",
     "start_near",
+    "taste_values",
     "utilities",
     "vanished_directions",
     "weighted_columns",

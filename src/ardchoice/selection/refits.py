@@ -402,10 +402,12 @@ def _joined(blocks: Sequence[Block], columns: Ints) -> Block:
         for block in blocks
     ]
     weights = [block.weight for block in blocks if block.weight is not None]
+    persons = [block.person for block in blocks if block.person is not None]
     return Block(
         parts=tuple(parts),
         available=None if everywhere else np.concatenate(shown, axis=1),
         choice=np.concatenate([block.choice for block in blocks]),
         weight=np.concatenate(weights) if weights else None,
         shape=(blocks[0].shape[0], n),
+        person=np.concatenate(persons) if persons else None,
     )

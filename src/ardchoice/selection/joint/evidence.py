@@ -1,0 +1,216 @@
+"""Which coefficients differ between persons, by the evidence of quadratics; no simulation.
+
+Every person's log-likelihood is a quadratic about common coefficients (`PersonQuadratics`), over d
+columns whose coefficients are shared and E that may be random. With u_n ~ N(0, diag τ) along a set
+S of these and the shared coefficients shifted by δ, tastes integrate out:
+
+    F(S, τ) = max_δ Σ_n [l_n + s_n'δ - ½ δ'A_n δ + ½ r_n'M_n r_n - ½ log|I + A_n,SS diag τ|],
+
+r_n = (s_n - A_n δ)_S, M_n = (A_n,SS + diag 1/τ)⁻¹. Everything is written in v = u/√τ, so that a
+variance of zero is nothing special.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ardchoice._types import Floats
+from ardchoice.families import PersonQuadratics
+
+VARIANCE_STEPS = 12
+"""Most steps towards the best variances of a set."""
+EVIDENCE_TOLERANCE = 0.05
+"""Evidence still to be gained at which variances are good enough."""
+LARGEST_LOG_STEP = 1.4
+"""A variance changes by a factor of four at most in a step."""
+SMALLEST_SHARE = 0.02
+"""Mean of τ A below which a person's answers say nothing of a taste: it is not random."""
+LARGEST_VARIANCE = 400.0
+"""Of a taste on a column of unit spread."""
+CANDIDATES_TRIED = 4
+"""Candidates that are tried as additions, those with the largest score statistics."""
+
+
+@dataclass(frozen=True, eq=False)
+class TasteSet:
+    """A set of random coefficients at its best variances.
+
+    Attributes
+    ----------
+    chosen
+        Positions among the candidates, ascending.
+    variance
+        τ; shape (q,).
+    evidence
+        F.
+    statistic
+        Score statistic of every candidate that is not chosen, about N(0, 1) where it is not
+        random; shape (E,).
+    """
+
+    chosen: tuple[int, ...]
+    variance: Floats
+    evidence: float
+    statistic: Floats
+    first_variance: Floats
+
+
+class TasteEvidence:
+    """The evidence of sets of random coefficients.
+
+    Parameters
+    ----------
+    quadratics
+        d + E columns.
+    fixed
+        d.
+    """
+
+    def __init__(self, quadratics: PersonQuadratics, fixed: int) -> None:
+        self.d = fixed
+        w = quadratics.weight
+        root = np.sqrt(w)
+        self.weight = w
+        self.value = float(w @ quadratics.value)
+        self.score, self.information = quadratics.score, quadratics.information
+        d = fixed
+        self.total_score = w @ self.score[:, :d]
+        self.total = np.einsum("u,uij->ij", w, self.information[:, :d, :d], optimize=True)
+        self.root = root
+        self.n_candidates = self.score.shape[1] - d
+        self._known: dict[tuple[int, ...], TasteSet] = {}
+
+    def at(self, chosen: Sequence[int], start: Floats | None = None) -> TasteSet:
+        """A set at its best variances."""
+        key = tuple(sorted(chosen))
+        if key not in self._known:
+            self._known[key] = self._best(key, start)
+        return self._known[key]
+
+    def _best(self, chosen: tuple[int, ...], start: Floats | None) -> TasteSet:
+        q, d = len(chosen), self.d
+        at = d + np.array(chosen, dtype=np.intp)
+        inside = self.information[:, at[:, None], at]
+        across = self.information[:, :d, at]
+        score = self.score[:, at]
+        mean = np.maximum(np.einsum("u,ukk->k", self.weight, inside) / self.weight.sum(), 1e-12)
+        tau = np.ones(q) if start is None else np.clip(start, 0.05, LARGEST_VARIANCE)
+        best: tuple[float, Floats, Floats, Floats] | None = None
+        for _ in range(VARIANCE_STEPS if q else 1):
+            sd = np.sqrt(tau)
+            a = inside * sd[:, None] * sd
+            a[:, range(q), range(q)] += 1.0
+            factor = np.linalg.cholesky(a)
+            inverse = np.linalg.inv(factor)
+            half = np.matmul(across * sd, inverse.swapaxes(1, 2))  # (U, d, q)
+            own = np.matmul(inverse, (score * sd)[:, :, None])[:, :, 0]
+            flat = (half * self.root[:, None, None]).transpose(1, 0, 2).reshape(d, -1)
+            pulled = flat @ (own * self.root[:, None]).ravel()
+            h = self.total - flat @ flat.T
+            rhs = self.total_score - pulled
+            delta = np.linalg.solve(h + 1e-9 * np.diag(np.diag(self.total)), rhs) if d else rhs
+            rest = own - np.einsum("udk,d->uk", half, delta)
+            diagonal = np.diagonal(factor, axis1=1, axis2=2)
+            f = (
+                self.value
+                + float(self.total_score @ delta)
+                - 0.5 * float(delta @ self.total @ delta)
+                + 0.5 * float(self.weight @ (rest**2).sum(axis=1))
+                - float(self.weight @ np.log(diagonal).sum(axis=1))
+            )
+            v = np.matmul(inverse.swapaxes(1, 2), rest[:, :, None])[:, :, 0]
+            if best is None or f > best[0]:
+                best = (f, tau, v * sd, delta)
+            if not q:
+                break
+            m = np.matmul(inverse.swapaxes(1, 2), inverse)
+            gradient = 0.5 * (self.weight @ (v**2 + np.diagonal(m, axis1=1, axis2=2) - 1.0))
+            w = np.eye(q) - m
+            information = 0.5 * np.einsum("u,ukl->kl", self.weight, w**2)
+            information[range(q), range(q)] += 1e-9 * self.weight.sum()
+            step = np.linalg.solve(information, gradient)
+            step = np.clip(step, -LARGEST_LOG_STEP, LARGEST_LOG_STEP)
+            if abs(0.5 * float(gradient @ step)) < EVIDENCE_TOLERANCE:
+                break
+            tau = np.minimum(tau * np.exp(step), LARGEST_VARIANCE)
+            if (tau * mean < SMALLEST_SHARE).any():
+                # A variance goes to zero: the set is worth no more than without it.
+                return TasteSet(chosen, tau, -np.inf, np.zeros(0), np.zeros(0))
+        assert best is not None  # noqa: S101 - there is always a first step
+        f, tau, u, delta = best
+        statistic, first = self._tests(at, u, delta)
+        return TasteSet(chosen, tau, f, statistic, first)
+
+    def _tests(self, at: np.ndarray, u: Floats, delta: Floats) -> tuple[Floats, Floats]:
+        """Score statistics of all candidates given a set, and their first variances; (E,)."""
+        d, e = self.d, self.n_candidates
+        tail = self.information[:, d:, :]
+        r = self.score[:, d:] - np.einsum("ued,d->ue", tail[:, :, :d], delta)
+        diagonal = np.diagonal(tail[:, :, d:], axis1=1, axis2=2).copy()
+        if len(at):
+            cross = tail[:, :, at]
+            r = r - np.einsum("ueq,uq->ue", cross, u)
+            inside = self.information[:, at[:, None], at]
+            sd2 = np.maximum(u.var(axis=0), 1e-6)
+            m = np.linalg.inv(inside + np.diag(1 / sd2))
+            diagonal = diagonal - np.einsum("ueq,uqr,uer->ue", cross, m, cross, optimize=True)
+        diagonal = np.maximum(diagonal, 0.0)
+        raw = 0.5 * (self.weight @ (r**2 - diagonal))
+        information = np.maximum(0.5 * (self.weight @ diagonal**2), 1e-12)
+        statistic, first = raw / np.sqrt(information), raw / information
+        inside_set = at - d
+        statistic[inside_set] = -np.inf
+        assert len(statistic) == e  # noqa: S101 - one for every candidate
+        return statistic, first
+
+    def search(
+        self,
+        start: Sequence[int],
+        price: float,
+        is_allowed: Callable[[Sequence[int]], bool],
+        start_variance: Floats | None = None,
+    ) -> TasteSet:
+        """The set with the least -2F + |S| price: add, drop and swap while it falls."""
+
+        def value(found: TasteSet) -> float:
+            return -2 * found.evidence + price * len(found.chosen)
+
+        best = self.at(start, start_variance)
+        if not np.isfinite(best.evidence):
+            best = self.at(())
+        while True:
+            tau = dict(zip(best.chosen, best.variance, strict=True))
+            order = np.argsort(-best.statistic, kind="stable")
+            inside = set(best.chosen)
+            adds = [int(e) for e in order if e not in inside and best.statistic[e] > 0]
+            moves: list[tuple[int, ...]] = []
+            moves += [(*best.chosen, e) for e in adds[:CANDIDATES_TRIED]]
+            out = [tuple(k for k in best.chosen if k != gone) for gone in best.chosen]
+            moves += out
+            moves += [(*base, e) for base in out for e in self._rivals(base, best, adds)]
+            found = best
+            for move in moves:
+                if not is_allowed(move):
+                    continue
+                first = np.array(
+                    [tau.get(e, np.clip(best.first_variance[e], 0.05, 4.0)) for e in sorted(move)]
+                )
+                option = self.at(move, first)
+                if value(option) < value(found) - EVIDENCE_TOLERANCE:
+                    found = option
+            if found is best:
+                return best
+            best = found
+
+    def _rivals(self, base: Sequence[int], best: TasteSet, adds: Sequence[int]) -> list[int]:
+        """What may take the place of something: the candidates that score best without it."""
+        there = self.at(base) if len(base) < len(best.chosen) else best
+        if not len(there.statistic):
+            return list(adds[:CANDIDATES_TRIED])
+        order = np.argsort(-there.statistic, kind="stable")
+        return [int(e) for e in order if e not in best.chosen and there.statistic[e] > 0][
+            :CANDIDATES_TRIED
+        ]

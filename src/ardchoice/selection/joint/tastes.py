@@ -1,0 +1,123 @@
+"""Candidates for random coefficients: what may differ between persons beyond the terms.
+
+One constant for every alternative (an error component), and every attribute in the form that the
+terms have it in: of one alternative, and shared by all alternatives with that form. Interactions
+are none: they say how persons differ by what is known of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ardchoice._types import Floats, Ints
+from ardchoice.families import TasteColumn
+from ardchoice.selection.constraints import TermSet
+from ardchoice.space import Term
+
+
+@dataclass(frozen=True)
+class Taste:
+    """A coefficient that may differ between persons.
+
+    Attributes
+    ----------
+    term
+        What it multiplies: ``SM: ASC``, ``SM: TT``, ``*: TT``.
+    needs
+        Positions of the terms that hold its mean; empty for error components, whose mean may be
+        zero.
+    column
+        What it multiplies in blocks of all candidates, of about unit spread.
+    scale
+        Its standard deviation in the user's units is that of the column's divided by this.
+    """
+
+    term: Term
+    needs: tuple[int, ...]
+    column: TasteColumn
+    scale: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """As in tables."""
+        return str(self.term)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it is an error component."""
+        return self.term.what is None
+
+
+def candidate_tastes(
+    terms: Sequence[Term],
+    selected: TermSet,
+    columns: Sequence[Ints],
+    scale: Floats,
+    alternatives: Sequence[str],
+) -> tuple[Taste, ...]:
+    """All of them for a set of terms.
+
+    Parameters
+    ----------
+    terms
+        All candidates of the space.
+    selected
+    columns
+        Of every term, in blocks of all candidates.
+    scale
+        Of every column of these blocks; shape (D,).
+    alternatives
+        All J of them.
+    """
+    out = [
+        Taste(Term((name,)), (), TasteColumn(alternatives=(j,)))
+        for j, name in enumerate(alternatives)
+    ]
+    if len(alternatives) == 2:
+        out = out[:1]
+    forms: dict[tuple[object, ...], list[int]] = {}
+    for t in sorted(selected):
+        term = terms[t]
+        if term.what is None or term.by or len(columns[t]) != 1:
+            continue
+        forms.setdefault((term.what, term.how), []).append(t)
+        out.append(_taste(term, [t], columns, scale))
+    for members in forms.values():
+        if len(members) > 1:
+            where = _places(terms, members, alternatives)
+            out.append(_taste(replace(terms[members[0]], where=where), members, columns, scale))
+    return tuple(out)
+
+
+def _places(
+    terms: Sequence[Term], members: Sequence[int], alternatives: Sequence[str]
+) -> tuple[str, ...]:
+    """Where some terms of an attribute are; empty for wherever it is."""
+    what = terms[members[0]].what
+    every = {a for t in terms if t.what == what for a in t.where or alternatives}
+    inside = {a for t in members for a in terms[t].where}
+    return () if inside >= every else tuple(a for a in alternatives if a in inside)
+
+
+def _taste(term: Term, members: Sequence[int], columns: Sequence[Ints], scale: Floats) -> Taste:
+    at = [int(columns[t][0]) for t in members]
+    sizes = scale[at]
+    common = float(np.exp(np.log(sizes).mean()))
+    weights = tuple((sizes / common).tolist())
+    return Taste(term, tuple(members), TasteColumn((), tuple(at), weights), common)
+
+
+def is_allowed(chosen: Iterable[Taste], n_alternatives: int) -> bool:
+    """Whether random coefficients can be together.
+
+    Not the constants of all alternatives, one of whose variances is not identified; not a shared
+    taste for an attribute beside that of one alternative.
+    """
+    chosen = list(chosen)
+    if sum(t.is_constant for t in chosen) >= max(n_alternatives, 2):
+        return False
+    several = [t for t in chosen if len(t.needs) > 1]
+    return not any(set(a.needs) & set(b.needs) for a in several for b in chosen if a is not b)
