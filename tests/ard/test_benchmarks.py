@@ -67,3 +67,14 @@ def test_rates_of_small_p_values(
     assert all(row.terms == calibration.AT_A_TIME for row in rows)
     assert np.mean([row.rate for row in rows]) < 0.2
     assert fits(capsys)
+
+
+def test_cliffs_are_measured_and_converge(
+    load,  # type: ignore[no-untyped-def]
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    found = load("cliffs").main(["--quick", "--only", "readme,medium", "--before", "none"])
+    rows = [row for case in found.values() for row in case["now"]]
+    assert len(rows) == 2
+    assert all(row.converged and 0 < row.passes <= 25 for row in rows)
+    assert fits(capsys)
