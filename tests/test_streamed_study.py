@@ -1,5 +1,7 @@
 """In memory, from compact columns on disk, and by several threads: the same study."""
 
+import re
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -65,6 +67,10 @@ def anew(monkeypatch):
     monkeypatch.setattr("ardchoice.data.compact.ROWS", 500)
 
 
+def without_steps(result: ac.Result) -> str:
+    return re.sub(r"converged in \d+ Newton steps", "converged", str(result))
+
+
 def assert_same_study(one: ac.Study, two: ac.Study) -> None:
     assert one.specification.terms == two.specification.terms
     assert two.result.loglik == pytest.approx(one.result.loglik, rel=SAME_LOGLIK)
@@ -85,7 +91,8 @@ def test_swissmetro_from_disk_is_specified_as_in_memory(tmp_path, request):
     disk = open_compact(tmp_path)
     streamed = ac.specify(disk, ac.swissmetro_space(disk))
     assert_same_study(study, streamed)
-    assert str(streamed.result) == str(study.result)
+    # Rows in memory may offer a start near the maximum, which takes fewer steps.
+    assert without_steps(streamed.result) == without_steps(study.result)
 
 
 def test_generic_terms_weights_ragged_sets_and_persons_apart_as_in_memory(tmp_path, request):
