@@ -21,6 +21,7 @@ from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import Estimate, attribute_terms, elasticities
+from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.nests import nests
@@ -457,6 +458,34 @@ class Result:
         must_be_choice_data(data)
         data.chosen()
         return individuals(self.model, data)
+
+    def heterogeneity(self) -> pd.DataFrame:
+        """Which coefficients vary between persons: score tests of no heterogeneity, in one pass.
+
+        Each asks whether the likelihood would rise if one coefficient more had a variance between
+        persons, with all choices of a person together. At a multinomial logit the constants of
+        alternatives without one are tested too, as error components; in a mixed logit the
+        coefficients that are not random yet, in a latent class logit those within classes.
+
+        The tests say reliably *that* persons differ. As most of them rise together, they say less
+        about *which* coefficients do: ``ac.Mixed()`` searches for those.
+
+        Returns
+        -------
+        DataFrame
+            coefficient, kind, z, p (one-sided), p_adjusted (Bonferroni), sd (between persons, after
+            one step, in the units of the coefficient); a row per coefficient, the largest z first.
+            The last row is the joint test of all of them against any non-negative variances.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> tests = ac.fit_mnl(data, ["TRAIN: ASC", "CAR: ASC", "*: TT"]).heterogeneity()
+        >>> bool(tests["p"].iloc[-1] < 0.001)
+        True
+        """
+        return heterogeneity(self)
 
     def nests(self, largest: int | None = None) -> pd.DataFrame:
         """Every candidate nest of a multinomial logit, screened in one pass.

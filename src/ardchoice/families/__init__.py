@@ -18,7 +18,17 @@ from ardchoice.families.family import (
     family_pass,
 )
 from ardchoice.families.latent import LatentClass
-from ardchoice.families.mixed import Mixed
+from ardchoice.families.mixed import (
+    FamilyHeterogeneityMeasure,
+    HeterogeneitySums,
+    HeterogeneityTest,
+    Mixed,
+    MnlHeterogeneityMeasure,
+    candidate_parameters,
+    constants_without_term,
+    difference_steps,
+    heterogeneity_test,
+)
 from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mnl import Mnl
@@ -44,13 +54,17 @@ __all__ = [
     "FAMILIES",
     "EstimationTask",
     "Family",
+    "FamilyHeterogeneityMeasure",
     "FamilyMeasure",
+    "HeterogeneitySums",
+    "HeterogeneityTest",
     "Individuals",
     "LatentClass",
     "Logsum",
     "Maximum",
     "Mixed",
     "Mnl",
+    "MnlHeterogeneityMeasure",
     "ModeMeasure",
     "ModeSums",
     "Nested",
@@ -64,16 +78,20 @@ __all__ = [
     "Separation",
     "Start",
     "TasteColumn",
+    "candidate_parameters",
     "candidate_subsets",
     "check_identification",
     "check_separation",
     "choice_probabilities",
     "climb",
     "coefficient_parameters",
+    "constants_without_term",
+    "difference_steps",
     "evaluate",
     "evaluate_at",
     "evaluate_with_scores",
     "family_pass",
+    "heterogeneity_test",
     "must_be_family",
     "must_be_identified",
     "one_pass",

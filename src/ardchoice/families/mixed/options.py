@@ -12,6 +12,8 @@ from ardchoice.families.mixed.distributions import CORRELATABLE, SIGNED, Distrib
 from ardchoice.families.mixed.structure import Correlation, Spread
 from ardchoice.space import Term, matches, parse_term
 
+MOST_LABELLED = 30
+"""Alternatives up to which each may have an error component of its own."""
 FIRST_SPREAD = 0.5
 """Standard deviation before anything is known of its size."""
 
@@ -119,6 +121,19 @@ def _component(key: str, drawn: Draw, encoding: Encoding) -> Spread:
     places = tuple(sorted(encoding.alternatives.index(a) for a in term.where))
     spread = _spread(str(term), drawn, term, None)
     return Spread(**{**spread.__dict__, "alternatives": places})
+
+
+def constants_without_term(encoding: Encoding) -> tuple[int, ...]:
+    """Alternatives without a constant of their own, where others have one; by position.
+
+    Their utilities may vary between persons too, as error components. Alternatives that have no
+    constants at all are taken to have no names that mean anything.
+    """
+    constants = [t.term for t in encoding.terms if t.term.what is None and not t.term.by]
+    if not constants or len(encoding.alternatives) > MOST_LABELLED:
+        return ()
+    own = {term.where[0] for term in constants if len(term.where) == 1}
+    return tuple(j for j, name in enumerate(encoding.alternatives) if name not in own)
 
 
 def correlations_of(
