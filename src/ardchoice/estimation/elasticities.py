@@ -1,4 +1,4 @@
-"""Elasticities of demand, and what they share with willingness to pay."""
+"""Elasticities of demand and marginal effects, and what they share with willingness to pay."""
 
 from __future__ import annotations
 
@@ -137,17 +137,44 @@ def elasticities(
 ) -> list[Estimate]:
     """Percent change of an alternative's expected demand per percent change of an attribute.
 
-    E_ji = Σ_n w_n ∂P_nj/∂V_ni x_ni ∂V_ni/∂x_ni / Σ_n w_n P_nj: sample enumeration.
+    E_ji = Σ_n w_n ∂P_nj/∂x_ni x_ni / Σ_n w_n P_nj: sample enumeration.
     """
+    return _responses(model, data, attribute, by, "elasticity", cross=cross)
+
+
+def marginal_effects(
+    model: Model,
+    data: ChoiceData,
+    attribute: str,
+    by: Sequence[str],
+    *,
+    cross: bool,
+) -> list[Estimate]:
+    """Change of an alternative's share per unit of an attribute, wherever it is available.
+
+    M_ji = Σ_n w_n ∂P_nj/∂x_ni / Σ_n w_n: sample enumeration.
+    """
+    found = _responses(model, data, attribute, by, "slope", cross=cross)
+    if not np.isfinite([e.value for e in found]).all():
+        raise SpecificationError(
+            f"{attribute} is zero somewhere, where its transform has no finite slope: there are no "
+            "marginal effects. Use elasticities, or a scenario."
+        )
+    return found
+
+
+def _responses(
+    model: Model, data: ChoiceData, attribute: str, by: Sequence[str], of: Of, *, cross: bool
+) -> list[Estimate]:
+    """Elasticities, or with ``"slope"`` marginal effects, of every segment and pair."""
     terms = attribute_terms(model.encoding, attribute)
     changed = sorted({j for t in terms for j in t.alternatives})
     names = model.encoding.alternatives
     pairs = [(i, j) for i in changed for j in range(len(names)) if cross or i == j]
     pieces = list(segments(data, by))
-    if isinstance(model.family, Mnl):
-        ratios = _mnl_ratios(model, data, attribute, pieces, pairs)
-    else:
-        ratios = _numeric_ratios(model, data, attribute, pieces, pairs)
+    ratios_of = _mnl_ratios if isinstance(model.family, Mnl) else _numeric_ratios
+    with np.errstate(invalid="ignore"):  # an infinite slope is reported by who asked for it
+        ratios = ratios_of(model, data, attribute, pieces, pairs, of)
     return [
         Estimate(names[j], names[i], segment, int(inside.sum()), *ratios[segment, i, j].result())
         for segment, inside in pieces
@@ -162,13 +189,13 @@ Pairs = list[tuple[int, int]]
 
 
 def _mnl_ratios(
-    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs, of: Of
 ) -> dict[tuple[str, int, int], _Ratio]:
     """With the gradient by the coefficients in closed form."""
     beta, encoding = model.theta, model.encoding
     sums = {(s, i, j): _Ratio(encoding.n_columns) for s, _ in pieces for i, j in pairs}
     plain = Design(data, encoding)
-    for rows, design, slopes in slopes_of(data, encoding, attribute, "elasticity"):
+    for rows, design, slopes in slopes_of(data, encoding, attribute, of):
         block = plain.block(rows)
         p = choice_probabilities(utilities(beta[plain.order], block), block.available).p
         mean = weighted_columns(p, block)
@@ -180,22 +207,23 @@ def _mnl_ratios(
                 w = data.weights_of(rows) * inside[rows]
                 ratio = sums[segment, i, j]
                 ratio.top += float(w @ (p[j] * own * push))
-                ratio.bottom += float(w @ p[j])
+                ratio.bottom += float(w.sum() if of == "slope" else w @ p[j])
                 # The gradient of P_j (1[i=j] - P_i) D_i by the coefficients, D_i = push.
                 ratio.d_top[design.order] += (
                     _pull(block, p, mean, j, w * own * push)
                     + times_columns(slopes, i, w * p[j] * own)
                     - _pull(block, p, mean, i, w * p[j] * push)
                 )
-                ratio.d_bottom[design.order] += _pull(block, p, mean, j, w)
+                if of != "slope":
+                    ratio.d_bottom[design.order] += _pull(block, p, mean, j, w)
     return sums
 
 
 def _numeric_ratios(
-    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs, of: Of
 ) -> dict[tuple[str, int, int], _Ratio]:
-    """Of any family, from its response x ∂P/∂x; the gradient by central differences."""
-    here = _ratio_sums(model, data, attribute, pieces, pairs)
+    """Of any family, from its response ∂P/∂x; the gradient by central differences."""
+    here = _ratio_sums(model, data, attribute, pieces, pairs, of)
     keys = [(s, i, j) for s, _ in pieces for i, j in pairs]
     out = {key: _Ratio(len(model.theta)) for key in keys}
     for key, (top, bottom) in zip(keys, here, strict=True):
@@ -205,7 +233,7 @@ def _numeric_ratios(
         up, down = model.theta.copy(), model.theta.copy()
         up[k], down[k] = value + step, value - step
         above, below = (
-            _ratio_sums(replace(model, theta=theta), data, attribute, pieces, pairs)
+            _ratio_sums(replace(model, theta=theta), data, attribute, pieces, pairs, of)
             for theta in (up, down)
         )
         for key, (d_top, d_bottom) in zip(keys, (above - below) / (2 * step), strict=True):
@@ -214,19 +242,19 @@ def _numeric_ratios(
 
 
 def _ratio_sums(
-    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs, of: Of
 ) -> Floats:
     """Numerator and denominator of every segment and pair; shape (segments x pairs, 2)."""
     inside = model.on(data)
     out = np.zeros((len(pieces), len(pairs), 2))
-    for rows, _, slopes in slopes_of(data, model.encoding, attribute, "elasticity"):
+    for rows, _, slopes in slopes_of(data, model.encoding, attribute, of):
         block = inside.design.block(rows)
         p = inside.probabilities(block)
         responses = {i: inside.attribute_response(block, i, slopes) for i, _ in pairs}
         for s, (_, members) in enumerate(pieces):
             w = data.weights_of(rows) * members[rows]
             for k, (i, j) in enumerate(pairs):
-                out[s, k] += w @ responses[i][j], w @ p[j]
+                out[s, k] += w @ responses[i][j], w.sum() if of == "slope" else w @ p[j]
     return out.reshape(-1, 2)
 
 

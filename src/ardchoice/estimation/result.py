@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Literal
 
@@ -17,10 +17,16 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.baselines import constants_loglik
+from ardchoice.estimation.calibrate import Calibration, calibrated
 from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.display import DisplayFrame
-from ardchoice.estimation.elasticities import Estimate, attribute_terms, elasticities
+from ardchoice.estimation.elasticities import (
+    Estimate,
+    attribute_terms,
+    elasticities,
+    marginal_effects,
+)
 from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
@@ -612,6 +618,99 @@ class Result:
             cross=cross,
         )
         return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
+
+    def marginal_effects(
+        self,
+        attribute: str,
+        *,
+        by: Sequence[str] = (),
+        cross: bool | None = None,
+        data: ChoiceData | None = None,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """Average marginal effects: change of shares per unit of an attribute.
+
+        Parameters
+        ----------
+        attribute
+            What changes by one unit.
+        by
+            Categorical covariates to segment by.
+        cross
+            Also the effects on other alternatives; default: with up to ten alternatives.
+        data
+            Situations to average over. Default: those of the estimation.
+        cov, level
+            Which covariance, and the level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            changed (whose attribute), alternative (whose share), segment, n, estimate, std_err,
+            low, high. Effects of one change sum to zero over alternatives.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> result = ac.fit_mnl(data, "*: TT + CO")
+        >>> effects = result.marginal_effects("TT")
+        >>> len(effects), bool(abs(effects["estimate"].sum()) < 1e-9)
+        (9, True)
+        """
+        if cross is None:
+            cross = len(self.encoding.alternatives) <= MOST_CROSS
+        data = self.data if data is None else data
+        found = marginal_effects(self.model, data, attribute, by, cross=cross)
+        return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
+
+    def calibrate(
+        self,
+        shares: Mapping[str, float],
+        *,
+        data: ChoiceData | None = None,
+        method: Calibration = "prediction",
+    ) -> Result:
+        """The same model with constants that meet given shares, such as those of a market.
+
+        All other parameters stay. Constants become functions of them, and the covariances say so:
+        predicted shares have no standard error any more. Log-likelihoods are those before.
+
+        Parameters
+        ----------
+        shares
+            Alternative -> share, all of them; they sum to one.
+        data
+            Situations whose predicted (weighted) shares are met. Default: those of the estimation.
+        method
+            ``"prediction"``: predicted shares equal `shares`. ``"choice-based"``: the sample was
+            drawn by choices, with other shares than the population's `shares`; each constant of a
+            multinomial logit is corrected by minus the logarithm of their ratio (Manski and
+            Lerman).
+
+        Raises
+        ------
+        SpecificationError
+            More than one alternative has no constant of its own.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> result = ac.fit_mnl(data, ["TRAIN: ASC", "SM: ASC", "*: TT + CO"])
+        >>> result.calibrate({"TRAIN": 0.15, "SM": 0.55, "CAR": 0.30}).shares().round(6).tolist()
+        [0.15, 0.55, 0.3]
+        """
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        found = calibrated(self.model, self.covariances, data, self.data, shares, method)
+        return replace(
+            self,
+            coefficients=found.theta,
+            covariances=found.covariances,
+            notes=(*self.notes, found.note),
+        )
 
     def _derived(
         self, found: list[Estimate], keys: list[str], cov: Covariance | None, level: float

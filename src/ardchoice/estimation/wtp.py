@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -21,13 +22,19 @@ from ardchoice.estimation.elasticities import (
     terms_of,
 )
 from ardchoice.estimation.model import Model
+from ardchoice.families import Family
 from ardchoice.space import Linear
+
+DIFFERENCE_STEP = 1e-5
+"""Relative step of central differences by a parameter, where tastes vary."""
+DIFFERENCE_SCALE = 1e-3
+"""Least size of a parameter that the step is relative to."""
 
 
 class Mean(NamedTuple):
-    """A mean over situations: weights on the coefficients, shape (D,), and how many situations."""
+    """A mean over situations: what every column adds (see `Tastes`), and how many situations."""
 
-    weights: Floats
+    added: Floats
     n: int
 
 
@@ -52,9 +59,7 @@ def willingness_to_pay(
     Where the attribute has levels or classes, the numerator is minus the mean of V(level) -
     V(reference): what one would pay to have the level instead of the reference.
     """
-    encoding, beta = model.encoding, model.beta
-    # What a family has besides coefficients does not change marginal utilities.
-    extras = np.zeros(len(model.theta) - len(beta))
+    encoding, tastes = model.encoding, Tastes(model, data)
     for_cost = attribute_terms(encoding, cost)
     for_attribute = terms_of(encoding, attribute)
     sloped = [t for t in for_attribute if not t.is_stepwise]
@@ -68,18 +73,19 @@ def willingness_to_pay(
             priced = [t for t in for_cost if set(group) & set(t.alternatives)]
             every = [levels.name for t in (*terms, *priced) for levels in t.by]
             split = list(dict.fromkeys(every))
-        bottom = _mean_slopes(data, encoding, cost, group, split, paid)
+        bottom = _mean_slopes(data, tastes, cost, group, split, paid)
         if sloped:
-            tops = {"": _mean_slopes(data, encoding, attribute, group, split, paid)}
+            tops = {"": _mean_slopes(data, tastes, attribute, group, split, paid)}
         else:
-            tops = _mean_steps(data, encoding, terms, group, split, paid)
+            tops = _mean_steps(data, tastes, terms, group, split, paid)
         for level, top in tops.items():
-            for segment, (a, n) in top.items():
-                b = bottom[segment].weights
-                over, under = float(a @ beta), float(b @ beta)
+            for segment, (added, n) in top.items():
+                over, by_over = tastes.total(added)
+                under, by_under = tastes.total(bottom[segment].added)
                 value = over / under if under else np.nan
-                gradient = (a - value * b) / under if under else np.full_like(a, np.nan)
-                gradient = np.concatenate([gradient, extras])
+                gradient = np.full_like(by_over, np.nan)
+                if under:
+                    gradient = (by_over - value * by_under) / under
                 out.append(Estimate(name, "", segment, n, value, gradient, level))
     if not out and groups:
         raise SpecificationError(
@@ -100,6 +106,61 @@ def levels_of(term: TermColumns) -> tuple[tuple[str, ...], str]:
         return term.base.columns, term.base.levels[term.base.reference]
     labels = term.term.how.labels(term.parameters)
     return labels, str(len(labels) + 1)
+
+
+class Tastes:
+    """How mean coefficients turn sums over situations into mean marginal utilities.
+
+    Where tastes do not vary, Σ_n w_n z_n of every column is summed, and coefficients come last.
+    Where they do, Σ_n w_n z_n E[β_n] is summed, at the estimates and, for the gradient, at a step
+    up and down from every parameter.
+    """
+
+    def __init__(self, model: Model, data: ChoiceData) -> None:
+        self.model, self.inside = model, model.on(data)
+        own = type(model.family).mean_coefficients
+        self.vary = own is not Family.mean_coefficients
+
+    @cached_property
+    def steps(self) -> Floats:
+        """Of every parameter, in block order; shape (P,)."""
+        return DIFFERENCE_STEP * np.maximum(np.abs(self.inside.theta), DIFFERENCE_SCALE)
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Of a sum: every column, at every θ."""
+        return self.model.encoding.n_columns, 1 + 2 * len(self.model.theta) if self.vary else 1
+
+    def of(self, rows: slice) -> Floats | None:
+        """E[β] of some rows at every θ, in the order of the terms; (M, D, B) or (M, D, 1)."""
+        if not self.vary:
+            return None
+        inside, theta = self.inside, self.inside.theta
+        block, moves = inside.design.block(rows), np.diag(self.steps)
+        points = [theta, *(theta + sign * move for move in moves for sign in (1, -1))]
+        found = [inside.family.mean_coefficients(t, block, inside.layout) for t in points]
+        means = np.stack([mean[:, None] if mean.ndim == 1 else mean for mean in found])
+        return np.asarray(means[:, inside.design.position])
+
+    def add(self, target: Floats, z: Floats, means: Floats | None, w: Floats) -> None:
+        """Σ_n w_n z_n (E[β_n]) on top of a sum; z has the shape (D, B)."""
+        if means is None:
+            target[:, 0] += z @ w
+        elif means.shape[2] == 1:
+            target += (z @ w)[:, None] * means[:, :, 0].T
+        else:
+            target += np.einsum("db,mdb,b->dm", z, means, w, optimize=True)
+
+    def total(self, added: Floats) -> tuple[float, Floats]:
+        """A mean marginal utility, and its gradient in the order of the terms; shape (P,)."""
+        if not self.vary:
+            beta, theta = self.model.beta, self.model.theta
+            # What a family has besides coefficients does not change marginal utilities.
+            extras = np.zeros(len(theta) - len(beta))
+            return float(added[:, 0] @ beta), np.concatenate([added[:, 0], extras])
+        totals, inside = added.sum(axis=0), self.inside
+        gradient = (totals[1::2] - totals[2::2]) / (2 * self.steps)
+        return float(totals[0]), gradient[inside.layout.permutation(inside.design.position)]
 
 
 class Paid:
@@ -137,9 +198,9 @@ def _groups(
 class _Sums:
     """Sums by segment over the situations that count."""
 
-    def __init__(self, data: ChoiceData, by: Sequence[str], size: int) -> None:
+    def __init__(self, data: ChoiceData, by: Sequence[str], shape: tuple[int, int]) -> None:
         self.data, self.pieces = data, list(segments(data, by))
-        self.summed = {name: np.zeros(size) for name, _ in self.pieces}
+        self.summed = {name: np.zeros(shape) for name, _ in self.pieces}
         self.weight = dict.fromkeys(self.summed, 0.0)
         self.seen = dict.fromkeys(self.summed, 0)
 
@@ -166,34 +227,40 @@ class _Sums:
 
 def _mean_slopes(
     data: ChoiceData,
-    encoding: Encoding,
+    tastes: Tastes,
     attribute: str,
     group: list[int],
     by: Sequence[str],
     paid: Paid,
 ) -> Means:
     """Mean of ∂V/∂attribute by segment."""
-    sums = _Sums(data, by, encoding.n_columns)
+    encoding = tastes.model.encoding
+    sums = _Sums(data, by, tastes.shape)
     for rows, design, block in slopes_of(data, encoding, attribute, "slope"):
-        counted = np.zeros(block.shape[1], dtype=bool)
+        counted, means = np.zeros(block.shape[1], dtype=bool), tastes.of(rows)
         for j in group:
             use = paid.where(j, rows)
             counted |= use
-            z = alternative_columns(block, j)[:, use]
+            z = alternative_columns(block, j)[design.position][:, use]
             if not np.isfinite(z).all():
                 raise SpecificationError(
                     f"{attribute} of {encoding.alternatives[j]} is zero somewhere, where its "
                     "transform has no finite slope."
                 )
             for target, w in sums.weights(rows, use):
-                target[design.order] += z @ w
+                tastes.add(target, z, _among(means, use), w)
         sums.count(rows, counted)
     return sums.means()
 
 
+def _among(means: Floats | None, use: npt.NDArray[np.bool_]) -> Floats | None:
+    """Mean coefficients of some situations."""
+    return means if means is None or means.shape[2] == 1 else means[:, :, use]
+
+
 def _mean_steps(
     data: ChoiceData,
-    encoding: Encoding,
+    tastes: Tastes,
     terms: list[TermColumns],
     group: list[int],
     by: Sequence[str],
@@ -205,25 +272,28 @@ def _mean_steps(
             f"{terms[0].term.what} enters in classes of several kinds: compare their coefficients."
         )
     labels, _ = levels_of(terms[0])
-    held = ColumnStore(data, "value")
-    sums = _Sums(data, by, encoding.n_columns)
+    held, size = ColumnStore(data, "value"), tastes.shape[0]
+    sums = _Sums(data, by, tastes.shape)
     for rows in data.ranges():
-        counted = np.zeros(len(data.situation[rows]), dtype=bool)
+        n = len(data.situation[rows])
+        counted, means = np.zeros(n, dtype=bool), tastes.of(rows)
+        z = np.zeros((size, n))
+        for term in terms:
+            multiplier = held.multiplier(term)
+            # The columns of every level: the same interactions.
+            times = 1.0 if multiplier is None else multiplier.expand(rows)
+            z[term.columns].reshape(len(labels), -1, n)[:] = -times
         for j in group:
             use = paid.where(j, rows)
             counted |= use
             for target, w in sums.weights(rows, use):
-                for term in terms:
-                    multiplier = held.multiplier(term)
-                    times = w.sum() if multiplier is None else multiplier.expand(rows)[:, use] @ w
-                    # The columns of every level: the same interactions.
-                    target[term.columns].reshape(len(labels), -1)[:] -= times
+                tastes.add(target, z[:, use], _among(means, use), w)
         sums.count(rows, counted)
     found = sums.means()
     out: dict[str, Means] = {}
     for k, level in enumerate(labels):
-        keep = np.zeros(encoding.n_columns)
+        keep = np.zeros((size, 1))
         for term in terms:
             keep[term.columns].reshape(len(labels), -1)[k] = 1.0
-        out[level] = {name: Mean(mean.weights * keep, mean.n) for name, mean in found.items()}
+        out[level] = {name: Mean(mean.added * keep, mean.n) for name, mean in found.items()}
     return out

@@ -501,6 +501,14 @@ class Family(ABC):
         """
         return None
 
+    def mean_coefficients(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
+        """E[β] of the situations of a block, of whom nothing else is known; (D,) or (D, B).
+
+        Mean marginal utilities, and the willingness to pay, follow from it. Default: the first D
+        parameters, for a family in which tastes do not vary.
+        """
+        return theta[: layout.n_columns]
+
     def start(self, layout: ParameterLayout, near: Floats | None = None) -> Floats:
         """Where estimation starts; shape (P,).
 

@@ -256,6 +256,10 @@ class LatentClass(Family):
             for beta, s in zip(self._arrays(layout).betas(theta), shares, strict=True)
         )
 
+    def mean_coefficients(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
+        """Σ_q π_q β_q; shape (D, B)."""
+        return self._arrays(layout).betas(theta).T @ self.class_shares(theta, block, layout)
+
     def class_shares(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
         """π of every class for every row; shape (Q, B)."""
         ones = np.ones((1, block.shape[1]))

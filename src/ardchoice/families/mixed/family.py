@@ -23,6 +23,7 @@ from ardchoice.families.family import (
     Scores,
 )
 from ardchoice.families.mixed.checks import check_before, notes_after
+from ardchoice.families.mixed.distributions import moments
 from ardchoice.families.mixed.estimate import maximise_simulated, unit_weights
 from ardchoice.families.mixed.kernel import Rule, Simulated, simulate
 from ardchoice.families.mixed.options import Draw, correlations_of, spreads_of
@@ -258,6 +259,17 @@ class Mixed(Family):
             beta = phi[: structure.n_columns].copy()
             beta[structure.columns[own]] = tastes.beta[own, r]
             yield Logsum(value[:, r], beta, np.array(1 / count))
+
+    def mean_coefficients(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
+        """Means of the distributions of tastes; shape (D,)."""
+        structure = structure_of(layout)
+        d = structure.n_columns
+        beta = theta[:d].copy()
+        for k, spread in enumerate(structure.spreads):
+            if spread.column is not None:
+                location, sd = float(theta[spread.column]), float(theta[d + k])
+                beta[spread.column] = moments(spread.distribution, spread.sign, location, sd)[0]
+        return beta
 
     # -- Estimation -----------------------------------------------------------------------------
 
