@@ -29,6 +29,7 @@ from ardchoice.families.mixed import (
     difference_steps,
     heterogeneity_test,
 )
+from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mnl import Mnl
@@ -78,6 +79,8 @@ __all__ = [
     "Separation",
     "Start",
     "TasteColumn",
+    "TasteEvidence",
+    "TasteSet",
     "candidate_parameters",
     "candidate_subsets",
     "check_identification",

@@ -8,9 +8,9 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.ard import ArdFit
+from ardchoice.families import TasteEvidence
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import Criterion
-from ardchoice.selection.joint.evidence import TasteEvidence
 from ardchoice.selection.joint.prices import (
     effective_rows,
     remaining_shares,

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.families import PersonQuadratics
+from ardchoice.families.mixed.quadratics import PersonQuadratics
 
 VARIANCE_STEPS = 12
 """Most steps towards the best variances of a set."""

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from scipy import optimize, stats
 
-from ardchoice.families import PersonQuadratics
-from ardchoice.selection.joint.evidence import TasteEvidence
+from ardchoice.families import PersonQuadratics, TasteEvidence
 
 EVIDENCE_TOLERANCE = 0.06
 """At which the search for variances ends."""
