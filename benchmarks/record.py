@@ -26,7 +26,14 @@ blocks of whole persons are cut at other rows; and in all items where the record
 NumPy or another BLAS kernel, which depends on the processor. Where the evidence is flat, λ feels
 that order, up to 3e-7 in the example of the README. Make both records on one machine.
 
-Only public names are used, so that the same script runs on code of different ages.
+Where a later feature changed what is selected on purpose, items are made as before it: answers
+count as independent, `Ebic(cluster=False)`, and EBIC charges constants and generic linear
+attributes for the size of the search like all other terms, for which there is no option.
+
+What differs for a known reason is marked "known", within a limit of its own, and is not counted
+among the items that agree (`KNOWN_DIFFERENCES`).
+
+Otherwise only public names are used.
 """
 
 from __future__ import annotations
@@ -47,6 +54,7 @@ from dataclasses import asdict, dataclass, field
 from functools import cache, partial
 from pathlib import Path
 from typing import Any, Literal
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -59,6 +67,13 @@ OTHER_ORDER_LIMIT = 1e-6
 """Relative differences that are allowed, by whether sums are added in the same order."""
 LAMBDA_FLOOR_SHARE = 1e-6
 """Of the largest finite λ: below it a term is out, and digits of its λ mean nothing."""
+KNOWN_LAMBDA_DIFFERENCES = dict.fromkeys(("long in memory", "long streamed"), 2e-10)
+"""Item -> relative difference of λ that is known.
+
+The last step of Newton's method in log λ was refused where rounding hides its gain; it is taken
+now. On the quadratic of the last pass, maximised in 40 digits, λ of ``bus: log1p(cost)`` was 1.7e-10
+from its maximum in the record, and is 3.2e-12 from it now; all other λ are nearer as well.
+"""
 
 SMALL_TABLE_SITUATIONS = 3_000
 LARGE_TABLE_SITUATIONS = 40_000
@@ -153,9 +168,10 @@ def specified(
     executor: Any = None,
 ) -> Numbers:
     """Relevance, selection and estimates."""
-    # The record was made with answers that count as independent.
+    # The record was made with answers that count as independent, and with a price on every term.
     rule = ac.Ebic(cluster=False)
-    study = ac.specify(data, space, rule=rule, structure=structure, executor=executor)
+    with patch("ardchoice.selection.compile._textbook", return_value=frozenset()):
+        study = ac.specify(data, space, rule=rule, structure=structure, executor=executor)
     relevance = study.fit.table()
     return numbers_of(
         study.result,
@@ -450,6 +466,7 @@ class Comparison:
     evidence: float | None
     loglik: float | None
     limit: float
+    known_lambdas: float = 0.0
 
     @property
     def differences(self) -> tuple[float | None, ...]:
@@ -465,7 +482,22 @@ class Comparison:
     @property
     def passed(self) -> bool:
         """Whether the specification is the same, and every number within the limit."""
-        near = all(d is None or d <= self.limit for d in self.differences)
+        return self._within(self.limit)
+
+    @property
+    def is_known(self) -> bool:
+        """Whether only λ differs, by no more than is known and explained."""
+        return not self.passed and self._within(max(self.limit, self.known_lambdas))
+
+    @property
+    def verdict(self) -> str:
+        """In the table."""
+        return "pass" if self.passed else "known" if self.is_known else "FAIL"
+
+    def _within(self, lambda_limit: float) -> bool:
+        others = (self.estimates, self.standard_errors, self.evidence, self.loglik)
+        near = all(d is None or d <= self.limit for d in others)
+        near = near and (self.lambdas is None or self.lambdas <= lambda_limit)
         return self.same_terms and self.still_converges and near
 
 
@@ -493,6 +525,7 @@ def compare_item(
         evidence=_of_sums(old.log_evidence, new.log_evidence),
         loglik=_of_sums(old.loglik, new.loglik),
         limit=SAME_ORDER_LIMIT if same_order else OTHER_ORDER_LIMIT,
+        known_lambdas=KNOWN_LAMBDA_DIFFERENCES.get(name, 0.0),
     )
 
 
@@ -548,8 +581,7 @@ def show(found: list[Comparison], only_old: list[str], only_new: list[str]) -> N
     for c in found:
         cells = "".join(f"{'.' if d is None else f'{d:.1e}':>10}" for d in c.differences)
         same = "yes" if c.same_terms else "NO"
-        verdict = "pass" if c.passed else "FAIL"
-        print(f"{c.name:32}{same:>5}{cells}{c.limit:7.0e}  {verdict}")
+        print(f"{c.name:32}{same:>5}{cells}{c.limit:7.0e}  {c.verdict}")
         if not c.still_converges:
             print(f"{'':32}  converged in the old record, not in the new one")
     for where, names in (("old", only_old), ("new", only_new)):
@@ -558,7 +590,10 @@ def show(found: list[Comparison], only_old: list[str], only_new: list[str]) -> N
     print("same: the same terms. Largest relative differences; estimates relative to the larger of")
     print("their size and standard error, λ to at least 1e-6 of the largest.")
     print("Limit 1e-6: persons, or another NumPy or BLAS, so that sums are added in another order.")
+    known = [c.name for c in found if c.is_known]
     print(f"{sum(c.passed for c in found)} of {len(found)} items agree.")
+    if known:
+        print(textwrap.fill(f"Differ in λ for a known reason: {'; '.join(known)}.", 100))
 
 
 def main(arguments: list[str] | None = None) -> int:
@@ -590,7 +625,7 @@ def main(arguments: list[str] | None = None) -> int:
     only_new = [name for name in new.items if name not in old.items]
     show(found, only_old, only_new)
     complete = not only_new and (options.partial or not only_old)
-    return 0 if found and complete and all(c.passed for c in found) else 1
+    return 0 if found and complete and all(c.passed or c.is_known for c in found) else 1
 
 
 if __name__ == "__main__":

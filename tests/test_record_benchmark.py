@@ -118,6 +118,27 @@ def test_the_limit_is_wider_where_sums_are_added_in_another_order(record: Module
     assert not passed(old, replace(old, loglik=-100.001), numpy="2.1.0")
 
 
+def test_a_known_difference_is_named_and_not_counted_as_agreement(
+    record: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    old = some_numbers(record)
+    files = [str(tmp_path / name) for name in ("old", "new")]
+
+    def compared(**changes: Any) -> int:
+        for file, numbers in zip(files, (old, replace(old, **changes)), strict=True):
+            named = {"long in memory": numbers}
+            record.write_record(record.Record(MADE_BY, named), Path(file))
+        return int(record.main(["compare", *files]))
+
+    lambdas = old.lambdas
+    assert compared(lambdas=lambdas | {"*: x": 2.0 * (1 + 1.6e-10)}) == 0
+    assert "0 of 1 items agree.\nDiffer in λ for a known reason: long in memory." in (
+        capsys.readouterr().out
+    )
+    assert compared(lambdas=lambdas | {"*: x": 2.0 * (1 + 3e-10)}) == 1
+    assert compared(loglik=old.loglik * (1 + 1.6e-10)) == 1
+
+
 def test_comparing_ends_with_one_where_something_differs_or_is_missing(
     record: ModuleType, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
