@@ -44,7 +44,14 @@ def test_rows_come_in_the_order_asked_and_may_repeat(panel: ChoiceData) -> None:
     part = panel.take([5, 2, 5, -1])
     assert part.situation.tolist() == [5, 2, 5, len(panel) - 1]
     assert part.person is not None
-    assert part.person[0] == part.person[2] == 0
+    assert part.person[0] == part.person[2]
+    assert sorted(set(part.person.tolist())) == list(range(part.n_persons or 0))
+
+
+def test_persons_of_a_part_keep_their_order_whatever_that_of_rows(panel: ChoiceData) -> None:
+    assert panel.person is not None
+    backwards = panel.take(np.arange(len(panel))[::-1])
+    np.testing.assert_array_equal(backwards.person, panel.person[::-1])
 
 
 def test_persons_of_a_part_are_numbered_from_zero(panel: ChoiceData) -> None:

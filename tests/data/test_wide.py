@@ -1,5 +1,7 @@
 """Wide tables: labelled and unlabelled alternatives, patterns, codes, choice sets."""
 
+from pathlib import Path
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -135,14 +137,23 @@ def test_shares_are_weighted() -> None:
     assert read_table().shares().index.tolist() == list(ALTERNATIVES)
 
 
-def test_persons_are_numbered_whatever_their_ids_are() -> None:
-    for ids in (["b", "a", "b", "c"] * 2, [9.0, 1.0, 9.0, -4.0] * 2, [10**17, 3, 10**17, 4] * 2):
-        table = wide_table()
-        table["ID"] = ids
-        data = read_table(table)
-        assert data.person is not None
-        assert data.person.tolist() == [0, 1, 0, 2] * 2
-        assert data.n_persons == 3
+@pytest.mark.parametrize("stream", [False, True])
+@pytest.mark.parametrize(
+    "ids",
+    [["b", "a", "b", "c"], [2.5, 1.0, 2.5, 1e9], [10**17, 3, 10**17, 2 * 10**17]],
+    ids=["text", "numbers", "large"],
+)
+def test_persons_are_numbered_in_the_order_of_their_ids(
+    ids: list[object], stream: bool, tmp_path: Path
+) -> None:
+    table = wide_table()
+    table["ID"] = ids * 2
+    path = tmp_path / "table.csv"
+    table.to_csv(path, index=False)
+    data = read_table(path if stream else table, stream=stream)
+    assert data.person is not None
+    assert data.person.tolist() == [1, 0, 1, 2] * 2
+    assert data.n_persons == 3
 
 
 def test_arrays_cannot_be_written_to() -> None:

@@ -16,6 +16,7 @@ from ardchoice.data.draft import FIX_OR_DROP, Draft, RowCount, SituationIndex, w
 from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.long import LongRows
 from ardchoice.data.number_text import NumberFormat
+from ardchoice.data.person_rows import person_codes
 from ardchoice.data.recode import Coded, Counted, Numeric, Recoding, pooled, recode
 from ardchoice.data.roles import (
     explicit_roles,
@@ -112,7 +113,7 @@ def assemble(
         choice=rows.choice(),
         attributes=attributes,
         covariates=covariates,
-        person=None if ids is None else pd.factorize(ids)[0].astype(np.intp),
+        person=None if ids is None else person_codes(ids),
         weight=weight,
         situation=rows.index.ids,
         source=source,
@@ -213,7 +214,7 @@ def finish(draft: Draft) -> ChoiceData:
         raise DataError(problems)
     person = draft.data.person
     if person is not None:
-        person = pd.factorize(person)[0].astype(np.intp)
+        person = person_codes(person)
         refuse_one_person(draft, int(person.max(initial=0)) + 1, len(person))
     return replace(draft.data, person=person, warnings=tuple(problems))
 

@@ -13,6 +13,7 @@ import pandas as pd
 
 from ardchoice.data.number_text import NumberFormat
 from ardchoice.data.overview import describe
+from ardchoice.data.person_rows import person_codes
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
@@ -281,7 +282,7 @@ class ChoiceData:
         return self._taken(index)
 
     def _taken(self, index: npt.NDArray[np.intp]) -> ChoiceData:
-        person = None if self.person is None else pd.factorize(self.person[index])[0]
+        person = None if self.person is None else person_codes(self.person[index])
         return replace(
             self,
             mapped_from=None,

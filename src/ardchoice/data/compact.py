@@ -18,10 +18,10 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import pandas as pd
 
 from ardchoice.data.choices import ROWS, Attribute, ChoiceData, Covariate, MappedFolder
 from ardchoice.data.number_text import NumberFormat
+from ardchoice.data.person_rows import person_codes
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem
@@ -367,7 +367,7 @@ def write_compact(data: ChoiceData, folder: Path, rows: npt.NDArray[np.intp] | N
         if data.choice is not None:
             put("choice", data.choice)
         if person is not None:
-            person = person if rows is None else pd.factorize(person[rows])[0]
+            person = person if rows is None else person_codes(person[rows])
             put("person", person, at=None)
         if data.weight is not None:
             put("weight", data.weight, float)

@@ -5,11 +5,21 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 import numpy as np
+import pandas as pd
 
-from ardchoice._types import Ints
+from ardchoice._types import AnyArray, Ints
 
 if TYPE_CHECKING:
     from ardchoice.data.choices import ChoiceData
+
+
+def person_codes(ids: AnyArray) -> Ints:
+    """Persons numbered from 0 in the order of their ids, wherever their rows are; shape (N,).
+
+    What is drawn by person (halves, folds, integration nodes) then does not depend on the order of
+    the rows.
+    """
+    return np.asarray(pd.factorize(ids, sort=True)[0].astype(np.intp))
 
 
 def person_starts(data: ChoiceData) -> Ints | None:
@@ -27,7 +37,7 @@ def _person_starts(data: ChoiceData) -> Ints | None:
 
 
 def grouped_by_person(data: ChoiceData) -> ChoiceData:
-    """The same situations with those of every person together, persons in order of appearance.
+    """The same situations with those of every person together.
 
     Where they are together already, or without persons, these are the data themselves.
     """

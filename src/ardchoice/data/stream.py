@@ -33,6 +33,7 @@ from ardchoice.data.compact import Column, Stored, store_columns, with_source, w
 from ardchoice.data.derived import needed_columns, with_derived
 from ardchoice.data.draft import Draft, RowCount, with_variables
 from ardchoice.data.learning import MOST_INVALID_ROWS, learn, wanted_rows, whole_situations
+from ardchoice.data.person_rows import person_codes
 from ardchoice.data.roles import must_have
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import Table, open_table
@@ -160,7 +161,7 @@ class _Writer:
             column.append(values, kind)
 
     def _person_codes(self, ids: AnyArray) -> Ints:
-        """Persons numbered in the order of their first row."""
+        """Persons numbered in the order of their first row, for now."""
         codes, distinct = pd.factorize(ids)
         numbers = self.persons
         known = [numbers.setdefault(one, len(numbers)) for one in np.asarray(distinct).tolist()]
@@ -298,7 +299,10 @@ class _Streamed:
             raise DataError(problems)
         writer, n = self.writer, self.n - self.invalid.n
         refuse_one_person(first, len(writer.persons), n)
-        files = writer.finish(_by_file(data, lookups), bool((counted.available == n).all()))
+        changes = _by_file(data, lookups)
+        if writer.persons:
+            changes["person"] = person_codes(np.array(list(writer.persons), dtype=object))
+        files = writer.finish(changes, bool((counted.available == n).all()))
         write_manifest(
             self.folder,
             replace(data, warnings=tuple(problems)),

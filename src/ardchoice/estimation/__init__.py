@@ -5,7 +5,7 @@ from ardchoice.estimation.compare import compare
 from ardchoice.estimation.cost_names import is_cost, is_time, sloped_attributes
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
-from ardchoice.estimation.maximum_likelihood import fit, fit_mnl
+from ardchoice.estimation.maximum_likelihood import estimate, fit, fit_mnl
 from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
 from ardchoice.estimation.nested_tests import (
     LikelihoodRatio,
@@ -45,6 +45,7 @@ __all__ = [
     "compare",
     "cross_validate",
     "design_effect_sentence",
+    "estimate",
     "fit",
     "fit_mnl",
     "infinity",

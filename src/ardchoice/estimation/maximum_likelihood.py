@@ -92,7 +92,8 @@ def fit(
     must_be_choice_data(data)
     must_be_family(family)
     with running(executor, n_threads), single_blas_thread():
-        result = _fit(data, as_specification(spec), family, max_iterations, separation)
+        specification = as_specification(spec)
+        result = estimate(data, specification, family, max_iterations, separation)
     if not result.converged:
         warnings.warn(result.notes[-1], ConvergenceWarning, stacklevel=2)
     return result
@@ -127,13 +128,14 @@ def fit_mnl(
     )
 
 
-def _fit(
+def estimate(
     data: ChoiceData,
     specification: Specification,
     family: Family,
-    max_iterations: int,
-    separation: Separation,
+    max_iterations: int = 100,
+    separation: Separation = "refuse",
 ) -> Result:
+    """The same as `fit`, where data are processed as the context says; warns of nothing."""
     # 1 · Terms meet data; a weight of zero is as good as no row.
     if data.weight is not None and not data.weight.all():
         data = data.take(data.weight > 0)

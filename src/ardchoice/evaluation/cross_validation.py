@@ -11,11 +11,12 @@ import numpy as np
 from ardchoice.ard import Solver, fit_ard
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Encoding, learn_encoding, running
-from ardchoice.errors import ArdchoiceError
+from ardchoice.errors import ArdchoiceError, IdentificationError
 from ardchoice.estimation import (
     FoldScore,
     Model,
     cross_validate,
+    estimate,
     null_loglik,
     prediction,
     probabilities,
@@ -152,6 +153,17 @@ def _refit(
 
 
 def refit_model(train: ChoiceData, encoding: Encoding, family: Family) -> Model:
-    """All terms of an encoding, estimated on some situations."""
+    """All terms of an encoding, estimated on some situations.
+
+    A family that is not concave is estimated as `fit` does it, from its own starts: Newton's method
+    from zero would end at another maximum, or where tastes do not vary.
+    """
+    if not family.concave:
+        specification = Specification(tuple(t.term for t in encoding.terms))
+        try:
+            return estimate(train, specification, family, separation="allow").model
+        except IdentificationError:
+            pass
+    every = frozenset(range(len(encoding.terms)))
     models = RefitCache(train, encoding, np.ones(encoding.n_columns), family=family)
-    return models.model(models.refit(frozenset(range(len(encoding.terms)))))
+    return models.model(models.refit(every))
