@@ -71,8 +71,8 @@ KNOWN_LAMBDA_DIFFERENCES = dict.fromkeys(("long in memory", "long streamed"), 2e
 """Item -> relative difference of λ that is known.
 
 The last step of Newton's method in log λ was refused where rounding hides its gain; it is taken
-now. On the quadratic of the last pass, maximised in 40 digits, λ of ``bus: log1p(cost)`` was 1.7e-10
-from its maximum in the record, and is 3.2e-12 from it now; all other λ are nearer as well.
+now. On the quadratic of the last pass, maximised in 40 digits, the λ of ``bus: log1p(cost)`` was
+1.7e-10 from its maximum in the record, and is 3.2e-12 from it now; all other λ are nearer as well.
 """
 
 SMALL_TABLE_SITUATIONS = 3_000
