@@ -301,7 +301,8 @@ class _Streamed:
         refuse_one_person(first, len(writer.persons), n)
         changes = _by_file(data, lookups)
         if writer.persons:
-            changes["person"] = person_codes(np.array(list(writer.persons), dtype=object))
+            ids = np.array(list(writer.persons), dtype=object)
+            changes["person"] = person_codes(ids).astype(np.int32)
         files = writer.finish(changes, bool((counted.available == n).all()))
         write_manifest(
             self.folder,
