@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from ardchoice.estimation import likelihood_ratio_test as likelihood_ratio_test
     from ardchoice.estimation import simulate_choices as simulate_choices
     from ardchoice.estimation import wald_test as wald_test
+    from ardchoice.evaluation import compare_families as compare_families
     from ardchoice.evaluation import held_out as held_out
     from ardchoice.evaluation import selection_path as selection_path
     from ardchoice.evaluation import stability as stability
@@ -99,7 +100,7 @@ _PUBLIC_NAMES = {
         "wald_test",
         "simulate_choices",
     ],
-    "evaluation": ["held_out", "selection_path", "stability"],
+    "evaluation": ["compare_families", "held_out", "selection_path", "stability"],
     "exports": ["export"],
     "families": ["LatentClass", "Mixed", "Mnl", "Nested"],
     "record": ["Path"],

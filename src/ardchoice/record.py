@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from importlib.metadata import version
+from textwrap import fill
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -12,9 +13,10 @@ import pandas as pd
 from ardchoice.ard import ArdFit
 from ardchoice.data import ChoiceData
 from ardchoice.estimation import Result
+from ardchoice.families import Family
 from ardchoice.selection import Rule, Structure
 from ardchoice.space import SearchSpace, Specification
-from ardchoice.text import table
+from ardchoice.text import WIDTH, table
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -159,6 +161,134 @@ class Evaluation:
     notes: tuple[Note, ...] = ()
 
 
+@dataclass(frozen=True, eq=False)
+class ComparedFamily:
+    """One model family of a comparison.
+
+    Attributes
+    ----------
+    result
+        Its estimates.
+    bic
+        -2ℓ + P log(persons), whatever the family.
+    held_out, held_out_se
+        Log-likelihood of held-out persons, the answers of each jointly; standard error of its
+        difference from the multinomial logit's.
+    each, each_se
+        The same, every answer alone.
+    seconds
+        Processor time of the estimation.
+    """
+
+    result: Result
+    bic: float
+    held_out: float
+    held_out_se: float
+    each: float
+    each_se: float
+    seconds: float
+
+    @property
+    def tag(self) -> str:
+        """The name of the family in study files."""
+        return self.result.family.tag
+
+    @property
+    def title(self) -> str:
+        """Such as ``Nested logit``."""
+        return self.result.family.title
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class FamilyComparison:
+    """Model families on the same terms, side by side.
+
+    Attributes
+    ----------
+    families
+        The multinomial logit first.
+    selected
+        The tag of the family with the lowest BIC.
+    reason
+        Why, in a sentence or two.
+    n_units
+        What BIC counts: persons, or situations without persons.
+    folds
+        Of persons, for held-out figures; 0 for none.
+    notes
+        Families that could not be compared, and why; what else to know.
+    """
+
+    families: tuple[ComparedFamily, ...]
+    selected: str
+    reason: str
+    n_units: int
+    folds: int
+    notes: tuple[str, ...] = ()
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Tag -> the estimates of that family."""
+        return {one.tag: one.result for one in self.families}
+
+    @property
+    def result(self) -> Result:
+        """The estimates of the selected family."""
+        return self.results[self.selected]
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """A row per family.
+
+        family (its tag), model (title), details (nests, random coefficients, number of classes),
+        parameters, loglik, bic, held_out, held_out_se, each, each_se, seconds.
+        """
+        return pd.DataFrame(
+            [
+                {
+                    "family": one.tag,
+                    "model": one.title,
+                    "details": one.result.family.details,
+                    "parameters": one.result.n_parameters,
+                    "loglik": one.result.loglik,
+                    "bic": one.bic,
+                    "held_out": one.held_out,
+                    "held_out_se": one.held_out_se,
+                    "each": one.each,
+                    "each_se": one.each_se,
+                    "seconds": one.seconds,
+                }
+                for one in self.families
+            ]
+        )
+
+    def __str__(self) -> str:
+        head = ["family", "parameters", "log-lik.", "BIC", "held-out", "each answer", "s"]
+        rows = [
+            [
+                one.title + (" <" if one.tag == self.selected else ""),
+                str(one.result.n_parameters),
+                f"{one.result.loglik:,.1f}",
+                f"{one.bic:,.1f}",
+                _number_or_dash(one.held_out),
+                _number_or_dash(one.each),
+                f"{one.seconds:.1f}",
+            ]
+            for one in self.families
+        ]
+        described = [(one.title, one.result.family.details) for one in self.families]
+        details = [fill(f"{title}: {text}", WIDTH) for title, text in described if text]
+        words = [fill(text, WIDTH) for text in (self.reason, *self.notes)]
+        return "\n\n".join("\n".join(part) for part in ([table(rows, head, gap=1)], details, words))
+
+    def __repr__(self) -> str:
+        return f"<FamilyComparison: {', '.join(self.results)}; {self.selected} selected>"
+
+
+def _number_or_dash(value: float) -> str:
+    return "–" if np.isnan(value) else f"{value:,.1f}"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyRecord:
     """Everything from one run.
@@ -185,6 +315,10 @@ class StudyRecord:
     evaluation
         Held-out prediction, calibration, path, stability; None until computed.
     seconds, version
+    family
+        As it was asked for, where terms were not selected with it; None: that of `fit`.
+    families
+        With ``family="auto"``, the families that were compared.
     """
 
     data: ChoiceData
@@ -201,3 +335,5 @@ class StudyRecord:
     notes: tuple[str, ...] = ()
     evaluation: Evaluation | None = None
     version: str = field(default_factory=lambda: version("ardchoice"))
+    family: Family | None = None
+    families: FamilyComparison | None = None

@@ -6,8 +6,9 @@ import time
 import warnings
 from collections.abc import Mapping
 from dataclasses import fields, replace
+from functools import partial
 from pathlib import Path as FilePath
-from typing import Any
+from typing import Any, Literal
 
 import pandas as pd
 
@@ -17,7 +18,7 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
 from ardchoice.estimation import Result, fit, predict_table
-from ardchoice.evaluation import evaluate, selection_path
+from ardchoice.evaluation import compare_families, evaluate, selection_path
 from ardchoice.exports import export
 from ardchoice.families import Family, Mnl, must_be_family
 from ardchoice.progress import (
@@ -170,7 +171,7 @@ def specify(
     data: ChoiceData,
     space: SearchSpace,
     *,
-    family: Family = Mnl(),  # noqa: B008 - frozen
+    family: Family | Literal["auto"] = Mnl(),  # noqa: B008 - frozen
     structure: Structure | None = Structure(),  # noqa: B008 - frozen
     rule: Rule | None = None,
     solver: Solver | None = None,
@@ -190,7 +191,10 @@ def specify(
     space
         What could matter.
     family
-        How utilities become probabilities and how persons differ. Default: `Mnl()`.
+        How utilities become probabilities and how persons differ. ``"auto"``: the terms are
+        selected with the multinomial logit, then it, a nested, a mixed and a latent class logit of
+        them are compared (`compare_families`), and the one with the lowest BIC over persons is
+        kept. Default: `Mnl()`.
     structure
         What every specification must obey; None for no rules at all.
     rule
@@ -218,6 +222,7 @@ def specify(
     Study
     """
     started = time.perf_counter()
+    asked, family = family, _family_of_selection(family)
     structure = _check(data, space, structure, family)
     rule, solver = Ebic() if rule is None else rule, solver or Newton()
     must_be_rule(rule)
@@ -227,11 +232,15 @@ def specify(
         stages = _Stages(keep, callback, solver)
         relevance = stages.find_relevance(selected_on, space, family=family, solver=solver)
         specification = stages.search(relevance, rule=rule, structure=structure)
-        result, notes = stages.estimate(estimated_on, specification, family=family, honest=honest)
+        compared = None
+        if asked == "auto":
+            compared = stages.compare_families(selected_on, specification, seed=seed)
+        final = compared.result.family if compared else asked
+        result, notes = stages.estimate(estimated_on, specification, family=final, honest=honest)
         second = None
         if honest:
             second, _ = stages.estimate_again(
-                selected_on, specification, family=family, honest=honest
+                selected_on, specification, family=result.family, honest=honest
             )
     study = Study(
         data=data,
@@ -246,10 +255,19 @@ def specify(
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
         notes=notes,
+        family=None if isinstance(asked, str) or asked == family else asked,
+        families=compared,
     )
     for note in notes:
         warnings.warn(note, ArdchoiceWarning, stacklevel=2)
     return study
+
+
+def _family_of_selection(family: object) -> Family:
+    """The family that terms are selected with."""
+    if family == "auto":
+        return Mnl()
+    return must_be_family(family).for_selection
 
 
 class _Stages:
@@ -263,6 +281,7 @@ class _Stages:
         self.search = checkpointed(
             keep, "search", select, progress=lambda: search_callback(listener), keep=lambda: keep
         )
+        self.compare_families = partial(compare_families, listener=listener, keep=keep)
         self._estimate = checkpointed(keep, "estimates", _estimate)
         self.estimate_again = checkpointed(keep, "selecting", _estimate)
 

@@ -82,9 +82,20 @@ def test_screening_does_not_depend_on_blocks_or_the_order_of_rows(data: ChoiceDa
 
 def test_nests_are_of_a_multinomial_logit_with_three_alternatives_or_more(data: ChoiceData) -> None:
     with pytest.raises(ArdchoiceError, match="screened at a multinomial logit"):
-        ac.fit(data, FOUR, family=Nested({"a": ["TRAIN", "CAR"]})).nests()
+        ac.fit(data, FOUR, family=ac.LatentClass(1)).nests()
     with pytest.raises(ArdchoiceError, match="between 2 and 2"):
         ac.fit_mnl(data, FOUR).nests(largest=3)
+
+
+def test_a_nested_logit_shows_its_own_nests(data: ChoiceData) -> None:
+    frame = ac.fit(data, FOUR, family=Nested({"a": ["TRAIN", "CAR"]})).nests()
+    row = frame.iloc[0]
+    assert (row["nest"], row["alternatives"], row["admissible"]) == ("a", "TRAIN, CAR", True)
+    assert row["mu"] == pytest.approx(2.0541, abs=2e-4)
+    assert row["lambda"] == pytest.approx(0.4869, abs=2e-4)
+    assert row["correlation"] == pytest.approx(1 - 0.4869**2, abs=2e-4)
+    wrong = ac.fit(data, FOUR, family=Nested({"b": ["SM", "CAR"]})).nests()
+    assert not wrong.loc[0, "admissible"]
 
 
 def test_the_search_finds_the_nest_of_swissmetro(data: ChoiceData) -> None:

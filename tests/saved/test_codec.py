@@ -80,6 +80,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         Note("look", "title", "text"),
         NumberFormat("number", ",", ".", "€"),
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
+        ac.compare_families(late, "*: TT", families=[], folds=2),
     ]
     found: dict[str, object] = {}
     for one in parts([studies, others]):

@@ -14,6 +14,7 @@ from ardchoice.estimation.nested_tests import (
     wald_test,
 )
 from ardchoice.estimation.predict import predict_table
+from ardchoice.estimation.refit_near import joint_loglik, refit_near
 from ardchoice.estimation.result import Covariance, Result, Score
 from ardchoice.estimation.scenarios import (
     Change,
@@ -51,6 +52,7 @@ __all__ = [
     "infinity",
     "is_cost",
     "is_time",
+    "joint_loglik",
     "levels_of",
     "likelihood_ratio_test",
     "null_loglik",
@@ -58,6 +60,7 @@ __all__ = [
     "predict_table",
     "prediction",
     "probabilities",
+    "refit_near",
     "simulate_choices",
     "sloped_attributes",
     "wald_test",

@@ -12,13 +12,39 @@ from ardchoice.data import grouped_by_person
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.display import DisplayFrame
-from ardchoice.families import Mnl, candidate_subsets, screen_nests
+from ardchoice.families import Mnl, Nested, candidate_subsets, screen_nests
 
 if TYPE_CHECKING:
     from ardchoice.estimation.result import Result
 
 FEWEST_ALTERNATIVES = 3
 """With fewer a nest would hold them all."""
+
+
+def own_nests(result: Result) -> pd.DataFrame:
+    """A row per nest of a nested logit, in their order; see `Result.nests`."""
+    family, frame = result.family, result.to_frame()
+    assert isinstance(family, Nested)  # noqa: S101 - asked before
+    arrays, d = family.arrays(result.encoding.alternatives), result.encoding.n_columns
+    scales = frame.iloc[d + np.asarray(arrays.scale_of)]
+    mu = scales["estimate"].to_numpy(float)
+    members = family.nests or {}
+    return DisplayFrame(
+        pd.DataFrame(
+            {
+                "nest": list(arrays.names),
+                "alternatives": [", ".join(members[name]) for name in arrays.names],
+                "mu": mu,
+                "std_err": scales["std_err"].to_numpy(float),
+                "low": scales["low"].to_numpy(float),
+                "high": scales["high"].to_numpy(float),
+                "lambda": 1 / mu,
+                "correlation": np.where(mu >= 1, 1 - 1 / mu**2, np.nan),
+                "p": scales["p"].to_numpy(float),
+                "admissible": mu >= 1,
+            }
+        )
+    )
 
 
 def nests(result: Result, largest: int | None) -> pd.DataFrame:

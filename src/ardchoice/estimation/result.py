@@ -30,7 +30,7 @@ from ardchoice.estimation.elasticities import (
 from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
-from ardchoice.estimation.nests import nests
+from ardchoice.estimation.nests import nests, own_nests
 from ardchoice.estimation.scenarios import (
     Change,
     Curve,
@@ -42,8 +42,14 @@ from ardchoice.estimation.scenarios import (
     parse_changes,
 )
 from ardchoice.estimation.summary import summarise
+from ardchoice.estimation.tastes import (
+    class_profiles,
+    mean_coefficients,
+    mean_of_kinds,
+    wtp_of_kinds,
+)
 from ardchoice.estimation.wtp import willingness_to_pay
-from ardchoice.families import Family, Mnl, ParameterLayout
+from ardchoice.families import Family, Mnl, Nested, ParameterLayout, TasteKind
 from ardchoice.space import Specification
 
 Covariance = Literal["classical", "robust", "cluster"]
@@ -204,6 +210,25 @@ class Result:
         """Which estimates diverge, so that they have no standard error; shape (P,)."""
         unknown = np.isnan(np.diag(self.covariances["classical"]))
         return unknown & ~self.layout.at_bound(self.coefficients)
+
+    @property
+    def taste_kinds(self) -> tuple[TasteKind, ...]:
+        """The coefficients of every class of a latent class logit; nothing for other families."""
+        return self.family.taste_kinds(self.coefficients, self.layout)
+
+    @cached_property
+    def mean_coefficients(self) -> Floats:
+        """Coefficients of the columns, their mean over persons where tastes vary; shape (D,).
+
+        Classes with estimates that diverge have no part in the mean, unless all have some.
+        """
+        kinds, infinite = self.taste_kinds, self.is_infinite
+        if kinds and infinite.any():
+            shares = self.individual().mean().to_numpy()
+            finite = mean_of_kinds(kinds, shares, infinite)
+            if finite is not None:
+                return finite
+        return mean_coefficients(self.model, self.data)
 
     def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
         """Covariance of the estimates, with names; (D, D)."""
@@ -493,11 +518,45 @@ class Result:
         """
         return heterogeneity(self)
 
+    def classes(self, data: ChoiceData | None = None) -> pd.DataFrame:
+        """Who is in the classes of a latent class logit: shares and covariates, class by class.
+
+        Persons count for every class with their probability of it given their choices.
+
+        Parameters
+        ----------
+        data
+            With observed choices. Default: what the model was estimated on.
+
+        Returns
+        -------
+        DataFrame
+            A column per class, and ``all``. The first row is the share of the class; then the
+            share of every level of a categorical covariate, the mean of a numeric one.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real").take(np.arange(900))
+        >>> result = ac.fit(data, "*: TT + CO", family=ac.LatentClass(2))
+        >>> list(result.classes())
+        ['class 1', 'class 2', 'all']
+        """
+        if self.family.tag != "latent":
+            raise ArdchoiceError(
+                f"A {self.family.title.lower()} has no classes: estimate with "
+                "family=ac.LatentClass(2), or LatentClass(None) to choose their number."
+            )
+        data = self.data if data is None else data
+        return class_profiles(self.individual(data), data)
+
     def nests(self, largest: int | None = None) -> pd.DataFrame:
         """Every candidate nest of a multinomial logit, screened in one pass.
 
-        A score test of the scale of each nest against 1, clustered by person. Estimate the
-        promising ones with ``family=ac.Nested({...})``, or let ``ac.Nested(None)`` search.
+        Of a nested logit, its own nests. Of a multinomial logit, a score test of the scale of each
+        nest against 1, clustered by person. Estimate the promising ones with
+        ``family=ac.Nested({...})``, or let ``ac.Nested(None)`` search.
 
         Parameters
         ----------
@@ -510,7 +569,9 @@ class Result:
         DataFrame
             alternatives, z, p (one-sided), p_adjusted (Bonferroni), admissible (whether μ would
             rise above 1), mu (after one Newton step) and gain (the log-likelihood that step
-            promises); a row per nest, the largest z first.
+            promises); a row per nest, the largest z first. Of a nested logit: nest, alternatives,
+            mu, std_err, low, high, lambda (1/μ), correlation (1 - 1/μ²), p (against μ = 1) and
+            admissible (μ ≥ 1).
 
         Examples
         --------
@@ -519,7 +580,7 @@ class Result:
         >>> ac.fit_mnl(data, "*: TT + CO").nests().loc[0, "alternatives"]
         'TRAIN, CAR'
         """
-        return nests(self, largest)
+        return own_nests(self) if isinstance(self.family, Nested) else nests(self, largest)
 
     # -- What if ----------------------------------------------------------------------------
 
@@ -555,7 +616,7 @@ class Result:
             Such as ``"TT"`` and ``"CO"``.
         by
             Categorical covariates to segment by. Default: those that either is interacted
-            with. ``[]`` for none.
+            with, or the classes of a latent class logit. ``[]`` for none.
         data
             Situations to average over. Default: those of the estimation.
         cov, level
@@ -567,13 +628,10 @@ class Result:
             alternative, segment, n, estimate, std_err, low, high; behind segment, level where the
             attribute has levels or classes.
         """
-        found = willingness_to_pay(
-            self.model,
-            self.data if data is None else data,
-            attribute,
-            cost,
-            by,
-        )
+        data = self.data if data is None else data
+        found = willingness_to_pay(self.model, data, attribute, cost, by)
+        if by is None:
+            found += wtp_of_kinds(self.taste_kinds, self.encoding, data, attribute, cost)
         keys = ["alternative", "segment", *(["level"] if found[0].level else []), "n"]
         return self._derived(found, keys, cov, level)
 

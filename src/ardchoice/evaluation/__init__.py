@@ -20,6 +20,7 @@ from ardchoice.evaluation.checks import (
 )
 from ardchoice.evaluation.cross_validation import HeldOutScore, held_out, score_refit
 from ardchoice.evaluation.evaluate import evaluate
+from ardchoice.evaluation.families import compare_families
 from ardchoice.evaluation.path import selection_path
 from ardchoice.evaluation.post_estimation import (
     MAX_ELASTICITY_ALTERNATIVES,
@@ -45,6 +46,7 @@ __all__ = [
     "attribute_label",
     "baselines",
     "calibration",
+    "compare_families",
     "correlated_estimates",
     "cost_attribute",
     "cut_off",

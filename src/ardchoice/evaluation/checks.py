@@ -65,7 +65,7 @@ def expected_signs(result: Result, structure: Structure | None) -> dict[str, Sig
 def count_wrong_signs(result: Result, structure: Structure | None) -> int:
     """Segments in which utility changes the wrong way with an attribute."""
     rules = SignRules(expected_signs(result, structure), result.encoding, result.data)
-    return rules.count(range(len(result.encoding.terms)), result.coefficients)
+    return rules.count(range(len(result.encoding.terms)), result.mean_coefficients)
 
 
 def sign_checks(record: StudyRecord) -> list[SignCheck]:
@@ -75,7 +75,7 @@ def sign_checks(record: StudyRecord) -> list[SignCheck]:
     rules = SignRules(signs, result.encoding, result.data)
     terms = range(len(result.encoding.terms))
     wrong: dict[tuple[str, str], list[WrongSign]] = {}
-    for where in rules.violations(terms, result.coefficients):
+    for where in rules.violations(terms, result.mean_coefficients):
         wrong.setdefault((where.alternative, where.attribute), []).append(where)
     return [
         SignCheck(

@@ -15,11 +15,13 @@ from ardchoice.errors import ArdchoiceError, IdentificationError
 from ardchoice.estimation import (
     FoldScore,
     Model,
+    Result,
     cross_validate,
     estimate,
     null_loglik,
     prediction,
     probabilities,
+    refit_near,
 )
 from ardchoice.families import Family, Mnl
 from ardchoice.numerics import single_blas_thread
@@ -89,8 +91,8 @@ def held_out(
     def procedure(train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
         specification = given
         if isinstance(what, SearchSpace):
-            fit = fit_ard(train, what, family=family, solver=solver)
-            specification = select(fit, rule, structure=structure)
+            relevance = fit_ard(train, what, family=family.for_selection, solver=solver)
+            specification = select(relevance, rule, structure=structure)
         assert specification is not None  # noqa: S101 - one of the two
         score = score_refit(train, test, specification, family)
         return [score._replace(specification=specification)]
@@ -109,6 +111,7 @@ def score_refit(
     family: Family,
     *,
     whole_sample: ChoiceData | None = None,
+    near: Result | None = None,
     with_probabilities: bool = False,
 ) -> FoldScore:
     """Estimate a specification on training situations and score the held-out ones.
@@ -122,6 +125,9 @@ def score_refit(
     whole_sample
         Whose attributes a transform is learned from where the training situations do not suffice.
         Default: an error.
+    near
+        Estimates of this model on the whole sample: a family whose likelihood has several maxima
+        starts there.
     with_probabilities
         Whether probabilities are returned too.
     """
@@ -130,10 +136,23 @@ def score_refit(
         hits = float(test.weights @ (p.argmax(axis=0) == test.chosen()))
         return FoldScore(null_loglik(test), hits, p if with_probabilities else None)
     with single_blas_thread():
-        model = _refit(train, specification, family, whole_sample)
+        model = _estimated(train, specification, family, whole_sample, near)
         found = prediction(model, test)
         p = probabilities(model, test) if with_probabilities else None
         return FoldScore(found.loglik, found.hits, p)
+
+
+def _estimated(
+    train: ChoiceData,
+    specification: Specification,
+    family: Family,
+    whole_sample: ChoiceData | None,
+    near: Result | None,
+) -> Model:
+    """From anywhere where there is one maximum, else from near where something near is known."""
+    if near is not None and not family.concave:
+        return refit_near(near, train)
+    return _refit(train, specification, family, whole_sample)
 
 
 def _refit(

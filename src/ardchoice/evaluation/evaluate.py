@@ -250,6 +250,7 @@ def _validate(
                 specification,
                 model.family,
                 whole_sample=record.data,
+                near=None if again else model.result,
                 with_probabilities=m == 0,
             )
             scores.append(score)

@@ -14,6 +14,7 @@ from ardchoice.families.family import (
     Resolved,
     Scores,
     Separation,
+    TasteKind,
     coefficient_parameters,
     family_pass,
 )
@@ -80,6 +81,7 @@ __all__ = [
     "Start",
     "TasteColumn",
     "TasteEvidence",
+    "TasteKind",
     "TasteSet",
     "candidate_parameters",
     "candidate_subsets",

@@ -269,6 +269,25 @@ class Logsum:
 
 
 @dataclass(frozen=True, eq=False)
+class TasteKind:
+    """The coefficients of one kind of person.
+
+    Attributes
+    ----------
+    name
+        Such as ``class 2``.
+    beta
+        Shape (D,).
+    gradient
+        By all parameters; shape (D, P).
+    """
+
+    name: str
+    beta: Floats
+    gradient: Floats
+
+
+@dataclass(frozen=True, eq=False)
 class EstimationTask:
     """What a family needs in order to be estimated on some data.
 
@@ -392,6 +411,20 @@ class Family(ABC):
         """Covariates of persons that it uses beside the terms. Default: none."""
         return ()
 
+    @property
+    def for_selection(self) -> Family:
+        """The family that terms are selected with. Default: itself.
+
+        Selecting with a simpler one, such as the multinomial logit, is for families whose options
+        the data decide once the terms are known.
+        """
+        return self
+
+    @property
+    def details(self) -> str:
+        """Its options in a few words, such as its nests. Default: nothing."""
+        return ""
+
     def frozen_at(self, theta: Floats) -> Family:
         """A family whose log-likelihood is smooth near θ. Default: itself.
 
@@ -508,6 +541,10 @@ class Family(ABC):
         parameters, for a family in which tastes do not vary.
         """
         return theta[: layout.n_columns]
+
+    def taste_kinds(self, theta: Floats, layout: ParameterLayout) -> tuple[TasteKind, ...]:
+        """The coefficients of every kind of person, such as a class. Default: no kinds."""
+        return ()
 
     def start(self, layout: ParameterLayout, near: Floats | None = None) -> Floats:
         """Where estimation starts; shape (P,).

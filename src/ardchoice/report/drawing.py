@@ -358,7 +358,69 @@ def stability(found: Findings) -> Picture | None:
     return picture
 
 
+# -- Families --------------------------------------------------------------------------------------
+
+
+def families(found: Findings) -> Picture | None:
+    """Log-likelihood of held-out persons against the number of parameters, by family."""
+    compared = found.record.families
+    if compared is None or not compared.folds or len(compared.frame) < 2:
+        return None
+    frame = compared.frame
+    together = not np.allclose(frame["held_out"], frame["each"])
+    panels = [("held_out", "answers of a person together")] if together else []
+    panels.append(("each", "every answer alone"))
+    picture = _picture(3.0)
+    grid = picture.subplots(1, len(panels), squeeze=False)[0]
+    for axes, (column, title) in zip(grid, panels, strict=True):
+        x, y = frame["parameters"].to_numpy(float), frame[column].to_numpy(float)
+        error = np.nan_to_num(frame[f"{column}_se"].to_numpy(float))
+        for k, (name, tag) in enumerate(zip(frame["model"], frame["family"], strict=True)):
+            colour = COLOURS[k % len(COLOURS)]
+            axes.errorbar(x[k], y[k], yerr=error[k], color=colour, lw=1.3, capsize=3)
+            axes.scatter(
+                [x[k]],
+                [y[k]],
+                marker="*" if tag == compared.selected else "o",
+                s=120 if tag == compared.selected else 36,
+                color=colour,
+                zorder=3,
+                label=_label(str(name)),
+            )
+        axes.set_title(title)
+        axes.margins(0.12)
+        axes.set_xlabel("parameters")
+        axes.xaxis.set_major_locator(MaxNLocator(5, integer=True))
+        axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}".replace("-", "−")))
+        axes.grid(visible=True, axis="y")
+        axes.set_axisbelow(True)
+    grid[0].set_ylabel("held-out log-likelihood")
+    handles, labels = grid[0].get_legend_handles_labels()
+    picture.legend(handles, labels, loc="outside lower center", ncols=2, fontsize=8)
+    return picture
+
+
+def classes(found: Findings) -> Picture | None:
+    """BIC by number of classes."""
+    curve = found.class_curve
+    if len(curve) < 2:
+        return None
+    picture = _picture(2.4, 0.6)
+    axes = picture.subplots()
+    x, y = np.array(list(curve)), np.array(list(curve.values()))
+    _curve(axes, x, y, int(y.argmin()), BLUE)
+    axes.set_xlabel("classes")
+    axes.set_ylabel("BIC over persons")
+    axes.xaxis.set_major_locator(MaxNLocator(integer=True))
+    axes.yaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{v:,.0f}".replace("-", "−")))
+    axes.grid(visible=True, axis="y")
+    axes.set_axisbelow(True)
+    return picture
+
+
 FIGURES: dict[str, Callable[[Findings], Picture | None]] = {
+    "families": families,
+    "classes": classes,
     "wtp": wtp,
     "calibration": calibration,
     "relevance": relevance,

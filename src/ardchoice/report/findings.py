@@ -33,6 +33,12 @@ class Findings:
         """What cross-validation holds out: persons or choices."""
         return "choices" if self.record.data.person is None else "persons"
 
+    @property
+    def class_curve(self) -> dict[int, float]:
+        """BIC by number of classes; empty where the number was given, or there are no classes."""
+        curve = getattr(self.record.result.family, "curve", None) or {}
+        return {int(classes): float(value) for classes, value in curve.items()}
+
     equations = cached_property(lambda self: equations(self.record.result))
     wtp = cached_property(lambda self: willingness_to_pay(self.record))
     elasticities = cached_property(lambda self: elasticities(self.record))

@@ -40,7 +40,8 @@ def summarise_record(record: StudyRecord) -> str:
     else:
         fit = result.summary().split("\n\ncoefficient")[0]
         parts += [fit, _side_by_side(other, result), *map(_fill, record.notes), _fill(VALID)]
-    parts += [_held_out(record.evaluation), _wtp(record), _near_ties(specification)]
+    compared = "" if record.families is None else str(record.families)
+    parts += [compared, _held_out(record.evaluation), _wtp(record), _near_ties(specification)]
     return "\n\n".join(part for part in parts if part)
 
 

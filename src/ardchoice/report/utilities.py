@@ -101,7 +101,7 @@ def equations(result: Result) -> list[Equation]:
             ()
             if len(alike) == len(encoding.alternatives)
             else tuple(encoding.alternatives[j] for j in alike),
-            tuple(_groups([encoding.terms[t] for t in terms], result.coefficients)),
+            tuple(_groups([encoding.terms[t] for t in terms], result.mean_coefficients)),
         )
         for terms, alike in together.items()
     ]

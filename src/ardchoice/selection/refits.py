@@ -403,6 +403,7 @@ def _joined(blocks: Sequence[Block], columns: Ints) -> Block:
     ]
     weights = [block.weight for block in blocks if block.weight is not None]
     persons = [block.person for block in blocks if block.person is not None]
+    covariates = [block.covariates for block in blocks if block.covariates is not None]
     return Block(
         parts=tuple(parts),
         available=None if everywhere else np.concatenate(shown, axis=1),
@@ -410,4 +411,5 @@ def _joined(blocks: Sequence[Block], columns: Ints) -> Block:
         weight=np.concatenate(weights) if weights else None,
         shape=(blocks[0].shape[0], n),
         person=np.concatenate(persons) if persons else None,
+        covariates=np.concatenate(covariates, axis=1) if covariates else None,
     )

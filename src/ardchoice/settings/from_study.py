@@ -15,12 +15,14 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.record import StudyRecord
 from ardchoice.selection import Rule
 from ardchoice.settings.schema import (
+    AUTO,
     FIELD_KEYS,
     ROLE_CLASSES,
     RULE_CLASSES,
     SOLVER_CLASSES,
     DataSettings,
     StudySettings,
+    options_of,
 )
 from ardchoice.settings.values import MAX_INTERACTION_DEPTH, file_value
 from ardchoice.space import SearchSpace
@@ -41,7 +43,7 @@ def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudyS
     return StudySettings.model_validate(
         {
             "data": _data(record.data.source, folder),
-            "model": {"family": record.fit.family.tag, **_fields(record.fit.family)},
+            "model": _model(record),
             "space": _space(record.space),
             "structure": {"rules": False} if structure is None else _fields(structure),
             "solver": {"method": _name_in(SOLVER_CLASSES, solver), **_fields(solver)},
@@ -59,6 +61,14 @@ def settings_if_any(record: StudyRecord) -> StudySettings | None:
         return settings_of(record)
     except (ValidationError, ArdchoiceError):
         return None
+
+
+def _model(record: StudyRecord) -> dict[str, Any]:
+    """As it was asked for: terms may have been selected with a simpler family."""
+    if record.families is not None:
+        return {"family": AUTO}
+    family = record.family or record.fit.family
+    return {"family": family.tag, **_fields(family)}
 
 
 _SHARED = {f.name for f in fields(Source)} - {"choice"}
@@ -134,4 +144,4 @@ def _name_in(classes: Mapping[str, type], value: object) -> str:
 def _fields(value: Any) -> dict[str, Any]:
     """The keys of a section that the fields of an object are."""
     keys = FIELD_KEYS.get(type(value), {})
-    return {keys.get(f.name, f.name): file_value(getattr(value, f.name)) for f in fields(value)}
+    return {keys.get(f.name, f.name): file_value(getattr(value, f.name)) for f in options_of(value)}

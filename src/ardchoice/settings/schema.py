@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import MISSING, fields
+from dataclasses import Field as DataclassField
 from functools import cache, reduce
 from operator import or_
 from pathlib import Path
@@ -84,6 +85,11 @@ FIELD_KEYS: dict[type, dict[str, str]] = {HeldOut: {"seed": "fold_seed"}}
 """Fields of a class that have another key, since the section has one of this name already."""
 
 
+def options_of(cls: Any) -> list[DataclassField[Any]]:
+    """The fields of a class that are settings: not what estimation sets."""
+    return [f for f in fields(cls) if not f.metadata.get("internal")]
+
+
 class Section(BaseModel):
     """A part of the settings: frozen, and nothing in it that is not known."""
 
@@ -92,7 +98,7 @@ class Section(BaseModel):
     def make(self, cls: type[Made]) -> Made:
         """An object of the class whose fields are keys of this section."""
         keys = FIELD_KEYS.get(cls, {})
-        names = [f.name for f in fields(cls)]  # type: ignore[arg-type]
+        names = [f.name for f in options_of(cls)]
         return cls(**{name: getattr(self, keys.get(name, name)) for name in names})
 
 
@@ -104,7 +110,7 @@ def section(name: str, *classes: type, base: type[Section] = Section, **own: Any
     keys: dict[str, Any] = dict(own)
     for cls in classes:
         hints = get_type_hints(cls, include_extras=True)
-        for field in fields(cls):
+        for field in options_of(cls):
             key = FIELD_KEYS.get(cls, {}).get(field.name, field.name)
             if key in base.model_fields:
                 continue  # which the base declares in the words of the file
@@ -360,6 +366,10 @@ else:
     Exports = Annotated[tuple[Literal[tuple(FORMATS)], ...], BeforeValidator(as_tuple)]
 
 
+AUTO: Literal["auto"] = "auto"
+"""In place of a family: several are compared."""
+
+
 class ModelSettings(Section):
     """The family, by its tag; a section of a family has the family's options too.
 
@@ -369,9 +379,9 @@ class ModelSettings(Section):
 
     family: str = "mnl"
 
-    def make_family(self) -> Family:
-        """The family with its options."""
-        return self.make(FAMILIES[self.family])
+    def make_family(self) -> Family | Literal["auto"]:
+        """The family with its options; or that families are to be compared."""
+        return AUTO if self.family == AUTO else self.make(FAMILIES[self.family])
 
     @model_validator(mode="after")
     def _check_options(self) -> ModelSettings:
@@ -394,8 +404,11 @@ def _read_family(value: Any) -> Any:
     if not isinstance(value, Mapping):
         raise validation_error(f"a table is wanted here, not {shown(value)}.")
     tag = value.get("family", "mnl")
+    if tag == AUTO:
+        return ModelSettings.model_validate(dict(value))
     if not isinstance(tag, str) or tag not in FAMILIES:
-        raise validation_error(f"there is no family {tag!r}. {did_you_mean(str(tag), FAMILIES)}")
+        known = [*FAMILIES, AUTO]
+        raise validation_error(f"there is no family {tag!r}. {did_you_mean(str(tag), known)}")
     return family_section(FAMILIES[tag]).model_validate(dict(value))
 
 
@@ -482,7 +495,7 @@ class StudySettings(Section):
         """
         return read_choices(self.data, folder, table=table, like=like, observed=observed)
 
-    def make_family(self) -> Family:
+    def make_family(self) -> Family | Literal["auto"]:
         """How utilities become probabilities."""
         return self.model.make_family()
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -22,12 +22,14 @@ from ardchoice.families.family import (
     ParameterLayout,
     Resolved,
     Scores,
+    TasteKind,
     coefficient_parameters,
     family_pass,
 )
 from ardchoice.families.latent.diagnose import class_notes, diverging_directions
 from ardchoice.families.latent.estimate import Starts, class_pass
 from ardchoice.families.latent.kernel import (
+    ABSENT,
     ClassArrays,
     class_arrays,
     class_state,
@@ -72,6 +74,8 @@ class LatentClass(Family):
         How many estimations are started; twice as many from four classes on. Default: 8.
     seed
         Of the starts. Default: 0.
+    curve
+        Set by estimation where the number of classes was chosen: number -> BIC over persons.
 
     Examples
     --------
@@ -86,6 +90,9 @@ class LatentClass(Family):
     absent: Mapping[str, Sequence[str]] | None = None
     starts: int = 8
     seed: int = 0
+    curve: Mapping[str, float] | None = field(
+        default=None, compare=False, repr=False, metadata={"internal": True}
+    )
 
     tag: ClassVar[str] = "latent"
     title: ClassVar[str] = "Latent class logit"
@@ -128,6 +135,23 @@ class LatentClass(Family):
     def covariates(self) -> tuple[str, ...]:
         """What membership depends on."""
         return tuple(self.membership or ())
+
+    @property
+    def for_selection(self) -> Family:
+        """The multinomial logit: classes are looked for once the terms are known."""
+        return Mnl()
+
+    @property
+    def details(self) -> str:
+        """How many classes, and what membership depends on."""
+        if self.classes is None:
+            return "number of classes by BIC"
+        text = f"{self.classes} class{'es' if self.classes > 1 else ''}"
+        if self.membership:
+            text += f", membership by {', '.join(self.membership)}"
+        if self.shared:
+            text += f", {len(self.shared)} shared term{'s' if len(self.shared) > 1 else ''}"
+        return text
 
     @property
     def n_starts(self) -> int:
@@ -267,6 +291,18 @@ class LatentClass(Family):
         eta = membership_utilities(theta, w, self._arrays(layout))
         e = np.exp(eta - eta.max(axis=0))
         return np.asarray(e / e.sum(axis=0))
+
+    def taste_kinds(self, theta: Floats, layout: ParameterLayout) -> tuple[TasteKind, ...]:
+        """Those of every class."""
+        arrays, kinds = self._arrays(layout), []
+        if arrays.n_classes == 1:
+            return ()
+        for q, (place, beta) in enumerate(zip(arrays.place, arrays.betas(theta), strict=True), 1):
+            gradient = np.zeros((layout.n_columns, len(theta)))
+            free = np.flatnonzero(place != ABSENT)
+            gradient[free, place[free]] = 1.0
+            kinds.append(TasteKind(f"{MEMBERSHIP_PREFIX} {q}", beta, gradient))
+        return tuple(kinds)
 
     def class_coefficients(self, theta: Floats, layout: ParameterLayout) -> Floats:
         """β of every class; shape (Q, D)."""

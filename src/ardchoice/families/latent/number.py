@@ -126,7 +126,9 @@ def resolve_classes(family: LatentClass, design: Design) -> Resolved:
             " It still falls at the largest number that is tried: tastes may vary continuously, as "
             "in a mixed logit."
         )
-    chosen = replace(family, classes=best)
+    chosen = replace(
+        family, classes=best, curve={str(classes): value for classes, value in curve.items()}
+    )
     # What has been found is at hand when the family is estimated next.
     design.data.cached(_key(chosen, design), lambda: rungs[best])
     return Resolved(chosen, (note,))

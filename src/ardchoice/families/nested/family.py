@@ -123,6 +123,19 @@ class Nested(Family):
         given = self.allocation or {}
         return tuple((name, tuple(shares.items())) for name, shares in given.items())
 
+    @property
+    def for_selection(self) -> Family:
+        """The multinomial logit, where nests are still to be found."""
+        return Mnl() if self.nests is None else self
+
+    @property
+    def details(self) -> str:
+        """Nests and their alternatives."""
+        if self.nests is None:
+            return "nests found by the data"
+        shown = "; ".join(f"{name} ({', '.join(m)})" for name, m in self.nests.items())
+        return f"cross-nested: {shown}" if self.cross else shown
+
     def arrays(self, alternatives: tuple[str, ...]) -> NestArrays:
         """The structure among these alternatives; an error where it does not fit them."""
         if self._key is None:

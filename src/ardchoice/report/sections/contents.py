@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from ardchoice.report.document import Section
 from ardchoice.report.findings import Findings
-from ardchoice.report.sections import about, implied, model, search
+from ardchoice.report.sections import about, families, implied, model, search
 
 
 def contents(found: Findings, command: str | None = None) -> list[Section]:
     """Everything after the answer."""
     sections = [
         model.estimates(found),
+        families.own(found),
+        families.comparison(found),
         model.fit(found),
         model.held_out(found),
         implied.willingness(found),

@@ -1,0 +1,168 @@
+"""Model families: those that were compared, and what belongs to the one of the model."""
+
+from __future__ import annotations
+
+from ardchoice.record import FamilyComparison, Note
+from ardchoice.report.document import (
+    FIGURES,
+    P_VALUE,
+    Cell,
+    Figure,
+    Part,
+    Section,
+    Table,
+    Text,
+    bold,
+    frame_table,
+)
+from ardchoice.report.findings import Findings
+
+MAX_ROWS_SHOWN = 30
+
+
+def own(found: Findings) -> Section:
+    """What belongs to the family of the model: its nests, or its classes."""
+    makers = {"nested": _nests, "latent": _classes}
+    result = found.record.result
+    parts = makers[result.family.tag](found) if result.family.tag in makers else []
+    return Section("family", result.family.title, parts)
+
+
+def _nests(found: Findings) -> list[Part]:
+    frame = found.record.result.nests()
+    columns = {
+        "nest": ("nest", ""),
+        "alternatives": ("alternatives", ""),
+        "mu": ("scale μ", FIGURES),
+        "std_err": ("std. error", FIGURES),
+        "low": ("2.5 %", FIGURES),
+        "high": ("97.5 %", FIGURES),
+        "lambda": ("λ = 1/μ", FIGURES),
+        "correlation": ("correlation", ".2f"),
+        "p": ("p (μ = 1)", P_VALUE),
+    }
+    text = (
+        "Alternatives of a nest share what is not observed: they substitute each other more than "
+        "alternatives of different nests. μ is the scale in the nest, with 1 at the top; "
+        "λ = 1/μ is what other programs call the logsum or dissimilarity parameter. At μ = 1 the "
+        "model is the multinomial logit; below 1 the nest is inadmissible."
+    )
+    parts: list[Part] = [Text(text)]
+    for row in frame.itertuples(index=False):
+        if not row.admissible:
+            why = f"{row.alternatives} do not belong together: μ = {row.mu:.3g} is below 1."
+            parts.append(Note("bad", f"Nest {row.nest} is inadmissible", why))
+    return [*parts, frame_table("nests", "Nests", frame, columns)]
+
+
+def _classes(found: Findings) -> list[Part]:
+    result = found.record.result
+    profiles = result.classes()
+    shown = profiles.reset_index()
+    shown["covariate"] = [
+        "share of persons" if not name else name if value == "mean" else f"{name} = {value}"
+        for name, value in profiles.index
+    ]
+    numeric = [value == "mean" for _, value in profiles.index]
+    names = list(profiles.columns)
+    cells: list[list[Cell]] = [
+        [str(label), *(f"{v:.4g}" if mean else f"{100 * v:.1f}%" for v in values)]
+        for label, mean, values in zip(
+            shown["covariate"], numeric, profiles.to_numpy().tolist(), strict=True
+        )
+    ]
+    table = Table(
+        "classes",
+        "Who is in the classes",
+        ["", *names],
+        [""] * (1 + len(names)),
+        cells,
+        marks=bold([0]),
+        shown=MAX_ROWS_SHOWN,
+        note="Persons count for every class with its probability given their choices.",
+    )
+    parts: list[Part] = [_tastes(found), table]
+    if found.class_curve:
+        parts.insert(
+            0, Figure("classes", "BIC over persons by number of classes; lower is better.")
+        )
+    return parts
+
+
+def _tastes(found: Findings) -> Table:
+    """The coefficients of every class beside the mean."""
+    result = found.record.result
+    names = [name for term in result.encoding.terms for name in term.names]
+    mean, *kinds = result.taste_kinds
+    columns = [kind.name or "mean" for kind in (*kinds, mean)]
+    values = [kind.beta for kind in (*kinds, mean)]
+    return Table(
+        "class_coefficients",
+        "Coefficients by class, and their mean over persons",
+        ["coefficient", *columns],
+        ["", *[FIGURES] * len(columns)],
+        [[name, *(float(v[k]) for v in values)] for k, name in enumerate(names)],
+        shown=MAX_ROWS_SHOWN,
+        note=(
+            "Standard errors are with the estimates; willingness to pay by class stands below. "
+            "Classes in which estimates diverge have no part in the mean."
+        ),
+    )
+
+
+def comparison(found: Findings) -> Section:
+    """With ``family = "auto"``: the families side by side, and why one of them was selected."""
+    compared, title = found.record.families, "Which model family"
+    if compared is None:
+        return Section("families", title, [])
+    parts: list[Part] = [Text(compared.reason)]
+    if compared.folds and len(compared.frame) > 1:
+        caption = (
+            f"Log-likelihood of held-out {found.unit} against the number of parameters: higher is "
+            "better. The star is the selected family. Bars: a standard error of the difference "
+            "from the multinomial logit."
+        )
+        parts.append(Figure("families", caption))
+    parts.append(_side_by_side(compared, found.unit))
+    parts += [Text(note) for note in compared.notes]
+    text = (
+        "The others are one argument away: study.families.results has the estimates of each, and "
+        'family = "nested", "mixed" or "latent" under [model] of study.toml makes one of them the '
+        "model of the study."
+    )
+    return Section("families", title, [*parts, Text(text)])
+
+
+def _side_by_side(compared: FamilyComparison, unit: str) -> Table:
+    columns = {
+        "model": ("family", ""),
+        "details": ("with", ""),
+        "parameters": ("parameters", ",d"),
+        "loglik": ("log-likelihood", ",.1f"),
+        "bic": ("BIC", ",.1f"),
+    }
+    if compared.folds:
+        columns |= {
+            "held_out": (f"held-out {unit}", ",.1f"),
+            "held_out_se": ("± of difference", ",.1f"),
+            "each": ("single answers", ",.1f"),
+            "each_se": ("± of difference", ",.1f"),
+        }
+    columns["seconds"] = ("seconds", ".1f")
+    best = [k for k, tag in enumerate(compared.frame["family"]) if tag == compared.selected]
+    note = f"BIC counts {compared.n_units:,} {unit}, for every family; lower is better."
+    if compared.folds:
+        note += (
+            f" Held-out log-likelihood from {compared.folds}-fold cross-validation by {unit[:-1]}: "
+            "coefficients were estimated without the held-out ones; terms, nests, random "
+            "coefficients and the number of classes were found with them. ±: a standard error of "
+            "the difference from the multinomial logit."
+        )
+    return frame_table(
+        "families",
+        "Families on the same terms",
+        compared.frame,
+        columns,
+        marks=bold(best),
+        note=note,
+    )
