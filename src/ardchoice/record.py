@@ -125,6 +125,32 @@ class Path:
 
 
 @dataclass(frozen=True, eq=False)
+class ScenarioRecord:
+    """A scenario of a study: what changes, and what the model predicts then.
+
+    Attributes
+    ----------
+    name, changes, by, where
+        As given.
+    shares
+        segment, alternative, base, scenario, change, low, high, choices (change of their number);
+        the whole sample first.
+    surplus
+        segment, n, unit, estimate, std_err, low, high, total; None where the family has none.
+    notes
+        What to know of it, a sentence each.
+    """
+
+    name: str
+    changes: tuple[str, ...]
+    by: tuple[str, ...]
+    where: str | None
+    shares: pd.DataFrame
+    surplus: pd.DataFrame | None
+    notes: tuple[str, ...]
+
+
+@dataclass(frozen=True, eq=False)
 class Evaluation:
     """Held-out prediction, calibration, path and stability of a study; None: not computed.
 
@@ -150,6 +176,8 @@ class Evaluation:
         Whether the selection was repeated in every fold, or only the estimation.
     notes
         What could not be computed, and why.
+    scenarios
+        Those that were asked for.
     """
 
     path: Path | None = None
@@ -159,6 +187,7 @@ class Evaluation:
     folds: int = 0
     searched: bool = False
     notes: tuple[Note, ...] = ()
+    scenarios: tuple[ScenarioRecord, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

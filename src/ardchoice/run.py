@@ -134,6 +134,7 @@ def _estimated_and_evaluated(
         search_in_folds=output.search_in_folds,
         stability_pairs=output.stability_pairs,
         compare=output.compare,
+        scenarios=settings.make_scenarios(),
         listener=listener,
         keep=keep,
     )

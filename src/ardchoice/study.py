@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 import warnings
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from functools import partial
 from pathlib import Path as FilePath
@@ -17,7 +17,7 @@ from ardchoice.checkpoints import NOTHING, Checkpointer, checkpointed
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
-from ardchoice.estimation import Result, fit, predict_table
+from ardchoice.estimation import Result, ScenarioOptions, fit, predict_table
 from ardchoice.evaluation import compare_families, evaluate, selection_path
 from ardchoice.exports import export
 from ardchoice.families import Family, Mnl, must_be_family
@@ -71,6 +71,7 @@ class Study(StudyRecord):
         search_in_folds: bool = False,
         stability_pairs: int = 0,
         compare: Mapping[str, Specification | str] | None = None,
+        scenarios: Mapping[str, str | Sequence[str]] | None = None,
     ) -> Study:
         """The same study with what takes passes of its own: prediction of held-out persons, path.
 
@@ -84,6 +85,8 @@ class Study(StudyRecord):
             How often persons are divided in two to see what is selected again.
         compare
             Name -> specification to be set beside the one found.
+        scenarios
+            Name -> change or changes, as in `Result.scenario`: a section of the report.
         """
         found = evaluate(
             self,
@@ -91,6 +94,10 @@ class Study(StudyRecord):
             search_in_folds=search_in_folds,
             stability_pairs=stability_pairs,
             compare=compare,
+            scenarios={
+                name: ScenarioOptions((one,) if isinstance(one, str) else tuple(one))
+                for name, one in (scenarios or {}).items()
+            },
         )
         for note in found.notes:
             warnings.warn(str(note), ArdchoiceWarning, stacklevel=2)

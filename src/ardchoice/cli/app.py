@@ -16,6 +16,7 @@ from ardchoice.cli.demo import demo
 from ardchoice.cli.exit_codes import errors_as_exit_codes
 from ardchoice.cli.reproduce import reproduce
 from ardchoice.cli.run import run
+from ardchoice.cli.simulate import simulate
 from ardchoice.cli.start import check, init
 from ardchoice.cli.study import export, predict, report
 
@@ -53,5 +54,5 @@ def cli() -> None:
     """  # noqa: D301 - click reads the backspace
 
 
-for command in (init, check, run, predict, export, report, demo, reproduce, completion):
+for command in (init, check, run, predict, simulate, export, report, demo, reproduce, completion):
     cli.add_command(command)

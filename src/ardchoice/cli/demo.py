@@ -67,6 +67,10 @@ folder = "results"
 search_in_folds = true              # search again in each fold, without held-out persons
 exports = ["biogeme", "pylogit", "xlogit", "apollo", "text", "latex"]
 
+[scenarios]                         # what would happen if
+"trains 20%% slower" = {changes = ["TRAIN: TT * 1.2"], by = ["PURPOSE"]}
+"Swissmetro 20%% cheaper" = "SM: CO * 0.8"
+
 [output.compare]
 # Without its terms CO x GA of TRAIN and SM: where season tickets cost nothing, they equal CO.
 "R6, the best published" = '''

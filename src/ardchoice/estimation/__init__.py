@@ -20,7 +20,9 @@ from ardchoice.estimation.scenarios import (
     Change,
     Curve,
     Scenario,
+    ScenarioOptions,
     Scenarios,
+    apply_changes,
     parse_changes,
 )
 from ardchoice.estimation.simulate import simulate_choices
@@ -40,9 +42,11 @@ __all__ = [
     "Predicted",
     "Result",
     "Scenario",
+    "ScenarioOptions",
     "Scenarios",
     "Score",
     "Wald",
+    "apply_changes",
     "compare",
     "cross_validate",
     "design_effect_sentence",

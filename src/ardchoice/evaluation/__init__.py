@@ -31,6 +31,7 @@ from ardchoice.evaluation.post_estimation import (
     elasticities,
     willingness_to_pay,
 )
+from ardchoice.evaluation.scenarios import check_scenario, study_scenarios
 from ardchoice.evaluation.stability import stability
 
 __all__ = [
@@ -46,6 +47,7 @@ __all__ = [
     "attribute_label",
     "baselines",
     "calibration",
+    "check_scenario",
     "compare_families",
     "correlated_estimates",
     "cost_attribute",
@@ -60,5 +62,6 @@ __all__ = [
     "selection_path",
     "sign_checks",
     "stability",
+    "study_scenarios",
     "willingness_to_pay",
 ]

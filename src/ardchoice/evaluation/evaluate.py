@@ -18,6 +18,7 @@ from ardchoice.estimation import (
     CrossValidation,
     FoldScore,
     Result,
+    ScenarioOptions,
     cross_validate,
     fit,
     null_loglik,
@@ -27,6 +28,7 @@ from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import count_wrong_signs
 from ardchoice.evaluation.cross_validation import score_refit
 from ardchoice.evaluation.path import selection_path
+from ardchoice.evaluation.scenarios import study_scenarios
 from ardchoice.evaluation.stability import stability
 from ardchoice.families import Family, Mnl
 from ardchoice.progress import Listener, PhaseProgress
@@ -42,6 +44,7 @@ def evaluate(
     search_in_folds: bool = False,
     stability_pairs: int = 0,
     compare: Mapping[str, Specification | str] | None = None,
+    scenarios: Mapping[str, ScenarioOptions] | None = None,
     listener: Listener | None = None,
     keep: Checkpointer = NOTHING,
 ) -> Evaluation:
@@ -59,6 +62,8 @@ def evaluate(
         How often persons are divided into halves to see what is selected again; 0 for never.
     compare
         Name -> specification to be estimated beside the selected one.
+    scenarios
+        Name -> what changes.
     listener
         Called with the progress.
     keep
@@ -90,6 +95,7 @@ def evaluate(
         folds=folds,
         searched=bool(folds and searched),
         notes=tuple(notes),
+        scenarios=study_scenarios(record.result, scenarios or {}),
     )
 
 

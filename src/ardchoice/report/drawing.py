@@ -30,6 +30,7 @@ MAX_DROPPED_ROWS = 5
 MAX_SELECTED_ROWS = 14
 MAX_SEGMENT_ROWS = 36
 MAX_STABILITY_ROWS = 30
+MAX_SCENARIOS, MAX_SCENARIO_ROWS = 4, 12
 FULL_AXIS_PROBABILITY = 0.4
 """Probability from which a whole axis is shown."""
 SMALLEST_EVIDENCE = 1e-3
@@ -418,10 +419,39 @@ def classes(found: Findings) -> Picture | None:
     return picture
 
 
+def scenarios(found: Findings) -> Picture | None:
+    """Shares as observed and in every scenario, of the whole sample."""
+    every = found.evaluation.scenarios[:MAX_SCENARIOS]
+    if not every:
+        return None
+    parts = [one.shares[one.shares["segment"] == ALL] for one in every]
+    parts = [part.head(MAX_SCENARIO_ROWS) for part in parts]
+    picture = _picture(0.5 + sum(0.42 + 0.22 * len(part) for part in parts))
+    heights = [len(part) + 1 for part in parts]
+    grid = picture.subplots(
+        len(parts), 1, sharex=True, squeeze=False, gridspec_kw={"height_ratios": heights}
+    )
+    for one, part, axes in zip(every, parts, grid[:, 0], strict=True):
+        y = np.arange(len(part))[::-1]
+        base, after = (part[name].to_numpy(float) for name in ("base", "scenario"))
+        half = (part["high"].to_numpy(float) - part["low"].to_numpy(float)) / 2
+        axes.hlines(y, base, after, color=GREY, lw=1.2)
+        axes.errorbar(after, y, xerr=half, fmt="o", color=BLUE, ms=4.5, elinewidth=1.2)
+        axes.plot(base, y, "o", mfc="white", mec=GREY, ms=4.5)
+        axes.set_yticks(y, [_label(str(a)) for a in part["alternative"]], fontsize=8)
+        axes.set_ylim(-0.7, len(part) - 0.3)
+        axes.set_title(_label(one.name))
+        _lines(axes)
+    grid[-1, 0].xaxis.set_major_formatter(FuncFormatter(lambda v, _: f"{100 * v:.0f}%"))
+    grid[-1, 0].set_xlabel("share, with the interval of its change")
+    return picture
+
+
 FIGURES: dict[str, Callable[[Findings], Picture | None]] = {
     "families": families,
     "classes": classes,
     "wtp": wtp,
+    "scenarios": scenarios,
     "calibration": calibration,
     "relevance": relevance,
     "path": path,

@@ -14,7 +14,16 @@ from ardchoice.report.style import report_style
 if TYPE_CHECKING:
     from matplotlib.figure import Figure as Picture
 
-FIGURES = ("families", "classes", "wtp", "calibration", "relevance", "path", "stability")
+FIGURES = (
+    "families",
+    "classes",
+    "wtp",
+    "scenarios",
+    "calibration",
+    "relevance",
+    "path",
+    "stability",
+)
 FORMATS = ("svg", "png", "pdf")
 UNDATED_METADATA: dict[str, dict[str, Any]] = {
     "svg": {"Date": None, "Creator": None, "Format": None, "Type": None},

@@ -15,6 +15,7 @@ import numpy as np
 from ardchoice.data import ChoiceData, TextOptions, look_at, streams
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
+from ardchoice.evaluation import check_scenario
 from ardchoice.families import must_be_identified, one_pass
 from ardchoice.numerics import single_blas_thread
 from ardchoice.record import RESERVED_MODEL_NAMES
@@ -144,6 +145,11 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
             must_be_identified(Design(data, parse_specification(text).terms))
         except ArdchoiceError as error:
             mistakes.append(Mistake(("output", "compare", label), str(error)))
+    for label, options in settings.make_scenarios().items():
+        try:
+            check_scenario(options, data)
+        except ArdchoiceError as error:
+            mistakes.append(Mistake(("scenarios", label), str(error)))
     if mistakes or space is None:
         raise SettingsError(mistakes, "the study")
     return space

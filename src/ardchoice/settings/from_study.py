@@ -51,6 +51,10 @@ def settings_of(record: StudyRecord, folder: str | Path | None = None) -> StudyS
             "output": {"folds": int(done.folds), "search_in_folds": bool(done.searched)}
             if done
             else {},
+            "scenarios": {
+                one.name: {"changes": one.changes, "by": one.by, "where": one.where}
+                for one in (done.scenarios if done else ())
+            },
         }
     )
 

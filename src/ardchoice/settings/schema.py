@@ -36,6 +36,7 @@ from ardchoice.data import (
     TextOptions,
 )
 from ardchoice.errors import did_you_mean
+from ardchoice.estimation import ScenarioOptions
 from ardchoice.families import FAMILIES, Family
 from ardchoice.formats import FORMATS
 from ardchoice.selection import (
@@ -415,6 +416,22 @@ def _read_family(value: Any) -> Any:
 AnyFamily = Annotated[SerializeAsAny[ModelSettings], BeforeValidator(_read_family)]
 
 
+# -- What is predicted -----------------------------------------------------------------------------
+
+
+def _scenario(value: Any) -> Any:
+    """A change, or a list of changes, for a table with them."""
+    return {"changes": value} if isinstance(value, (str, list, tuple)) else value
+
+
+if TYPE_CHECKING:
+    AnyScenario = Any
+else:
+    AnyScenario = Annotated[
+        section("ScenarioSettings", ScenarioOptions), BeforeValidator(_scenario)
+    ]
+
+
 # -- What is written -------------------------------------------------------------------------------
 
 
@@ -467,6 +484,7 @@ class StudySettings(Section):
     solver: AnySolver = Field(default={}, validate_default=True)
     selection: AnySelection = Field(default={}, validate_default=True)
     output: OutputSettings = Field(default_factory=OutputSettings)
+    scenarios: dict[str, AnyScenario] = Field(default_factory=dict)
 
     def read_choices(
         self,
@@ -498,6 +516,10 @@ class StudySettings(Section):
     def make_family(self) -> Family | Literal["auto"]:
         """How utilities become probabilities."""
         return self.model.make_family()
+
+    def make_scenarios(self) -> dict[str, ScenarioOptions]:
+        """Name -> what changes."""
+        return {name: one.make(ScenarioOptions) for name, one in self.scenarios.items()}
 
     def make_space(self, data: ChoiceData) -> SearchSpace:
         """The search space on these data."""

@@ -12,6 +12,7 @@ from pydantic_core import PydanticCustomError
 
 from ardchoice.data import label
 from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation import parse_changes
 from ardchoice.expressions import parse_expression
 from ardchoice.selection import RECOGNISED_SIGNS, Sign, listed
 from ardchoice.space import Term, Transform, number_text, parse_specification, parse_transform
@@ -269,6 +270,11 @@ Condition = Annotated[str, AfterValidator(_expression)]
 Derivations = dict[str, Condition]
 
 
+def _changes(texts: tuple[str, ...]) -> tuple[str, ...]:
+    as_validation_error(lambda: parse_changes(texts))
+    return texts
+
+
 def _positive(weights: tuple[float, ...]) -> tuple[float, ...]:
     if weights and min(weights) <= 0:
         raise validation_error("weights of a penalty are positive.")
@@ -304,6 +310,7 @@ FIELD_BOUNDS: Mapping[str, Any] = {
     "where": Condition | None,
     "skip_rows": Count,
     "remove": Patterns,
+    "changes": Annotated[Names, Field(min_length=1), AfterValidator(_changes)],
     "weights": Annotated[Numbers, Field(min_length=1), AfterValidator(_positive)],
     "depth": Annotated[int, Field(ge=0, le=MAX_INTERACTION_DEPTH)],
     "quantiles": Annotated[int, Field(ge=2, le=100)] | None,

@@ -34,6 +34,10 @@ def to_toml(settings: StudySettings) -> str:
         lines = [f"{k} = {toml_value(v)}" for k, v in said.items() if k not in below]
         parts.append("\n".join([f"[{name}]", *lines]))
         parts += [toml_table(f"{name}.{k}", v) for k, v in below.items()]
+    scenarios = settings.model_dump(exclude_defaults=True).get("scenarios", {})
+    if scenarios:
+        short = {k: v["changes"] if set(v) == {"changes"} else v for k, v in scenarios.items()}
+        parts.append(toml_table("scenarios", short))
     return "\n\n".join(parts) + "\n"
 
 

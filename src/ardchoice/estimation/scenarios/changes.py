@@ -93,6 +93,25 @@ class Change:
         return f"{place}{target}{condition}"
 
 
+@dataclass(frozen=True)
+class ScenarioOptions:
+    """A scenario as a study describes it.
+
+    Attributes
+    ----------
+    changes
+        Such as ``"TRAIN: CO * 1.1"``.
+    by
+        Categorical covariates to segment by. Default: none.
+    where
+        A condition for all changes that have none of their own. Default: none.
+    """
+
+    changes: tuple[str, ...]
+    by: tuple[str, ...] = ()
+    where: str | None = None
+
+
 def parse_changes(
     *given: str | Change | Iterable[str | Change], where: str | None = None
 ) -> tuple[Change, ...]:

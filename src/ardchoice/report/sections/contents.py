@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ardchoice.report.document import Section
 from ardchoice.report.findings import Findings
-from ardchoice.report.sections import about, families, implied, model, search
+from ardchoice.report.sections import about, families, implied, model, scenarios, search
 
 
 def contents(found: Findings, command: str | None = None) -> list[Section]:
@@ -17,6 +17,7 @@ def contents(found: Findings, command: str | None = None) -> list[Section]:
         model.held_out(found),
         implied.willingness(found),
         implied.elasticities(found),
+        scenarios.scenarios(found),
         search.relevance(found),
         search.path(found),
         search.rivals(found),

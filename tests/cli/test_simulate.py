@@ -1,0 +1,67 @@
+"""`ardchoice simulate`: a table that fits 80 columns, CSV, JSON, clear errors."""
+
+from __future__ import annotations
+
+import io
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from click.testing import CliRunner
+
+import ardchoice as ac
+from ardchoice.cli.app import cli
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    data = ac.datasets.swissmetro_choices("real").take(range(0, 9_000, 5))
+    space = ac.SearchSpace(data, by=["GA"], base="CAR")
+    place = tmp_path_factory.mktemp("simulate") / "study"
+    ac.specify(data, space).save(place)
+    return place
+
+
+def simulate(*words: object) -> tuple[int, str, str]:
+    done = CliRunner().invoke(cli, ["simulate", *map(str, words)])
+    return done.exit_code, done.stdout, done.stderr
+
+
+def test_a_scenario_is_printed_in_80_columns(folder: Path) -> None:
+    code, text, _ = simulate(folder, "TRAIN: CO * 1.1", "*: TT - 0.05", "--by", "GA")
+    assert code == 0
+    assert max(map(len, text.splitlines())) <= 80
+    for word in ("share", "consumer surplus", "diversion to", "GA=1"):
+        assert word in text
+
+
+def test_json_and_csv_have_the_numbers_of_python(folder: Path, tmp_path: Path) -> None:
+    scenario = ac.load(folder).result.scenario("SM: unavailable", where="GA == 0")
+    code, text, _ = simulate(folder, "SM: unavailable", "--where", "GA == 0", "--json")
+    assert code == 0
+    found = json.loads(text)
+    assert [row["scenario"] for row in found["shares"]] == pytest.approx(
+        scenario.shares["scenario"].tolist(), abs=1e-9
+    )
+    out = tmp_path / "shares.csv"
+    assert simulate(folder, "SM: unavailable", "--where", "GA == 0", "--out", out)[0] == 0
+    pd.testing.assert_frame_equal(
+        pd.read_csv(out), pd.DataFrame(scenario.shares), check_exact=False, rtol=1e-12
+    )
+    assert simulate(folder, "SM: unavailable", "--out", out)[0] == 3
+    code, text, _ = simulate(folder, "SM: unavailable", "--where", "GA == 0", "--out", "-")
+    assert len(pd.read_csv(io.StringIO(text))) == 3
+
+
+def test_mistakes_end_with_a_sentence_and_exit_code_3(folder: Path) -> None:
+    for change, message in {
+        "TRAIN: CO ** 2": "one '*'",
+        "TRAIN: PRICE * 2": "no attribute 'PRICE'",
+        "__import__('os')": "expected",
+    }.items():
+        code, _, error = simulate(folder, change)
+        assert code == 3
+        assert message in error
+        assert "Traceback" not in error
+    assert simulate(folder)[0] == 2
