@@ -81,6 +81,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         NumberFormat("number", ",", ".", "€"),
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
         ac.compare_families(late, "*: TT", families=[], folds=2),
+        STUDIES["honest"]().evaluated(folds=0, scenarios={"A": "B: unavailable"}).evaluation,
     ]
     found: dict[str, object] = {}
     for one in parts([studies, others]):
