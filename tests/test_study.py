@@ -293,7 +293,7 @@ def test_weights_are_heeded() -> None:
     frame = table(600, 1, usual)
     # Each row that counts double stands there twice.
     twice = frame.assign(W=1.0 + (frame["ID"] % 2))
-    weighted = read(twice, weight="W")
+    weighted = read(twice, weight="W", weight_kind="frequency")
     repeated = read(pd.concat([frame, frame[frame["ID"] % 2 == 1]], ignore_index=True))
     space = ac.SearchSpace(weighted)
     rule = ac.LambdaAbove()

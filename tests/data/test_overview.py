@@ -44,7 +44,7 @@ def test_swissmetro_reads_as_the_modeller_knows_it() -> None:
 def test_weights_and_their_sum_are_shown() -> None:
     data = read_table()
     assert_fits(data)
-    says(str(data), "weights from 0.75 to 2.25, sum 11", "weighted share")
+    says(str(data), "scaled to mean one (sum in the table: 11)", "weighted share")
     assert "weight" not in str(read_table(weight=None))
 
 

@@ -2,6 +2,7 @@
 
 import json
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -77,7 +78,7 @@ def swissmetro_business(*, scaled: bool = True, weighted: bool = False) -> Choic
     for mode in ("TRAIN", "CAR"):
         raw[f"{mode}_AV"] = raw[f"{mode}_AV"] * (raw["SP"] != 0)
     raw["WEIGHT"] = raw["GROUP"].map({2: 1.0, 3: 1.2})
-    return ac.read_wide(
+    data = ac.read_wide(
         raw,
         alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
         choice="CHOICE",
@@ -87,6 +88,8 @@ def swissmetro_business(*, scaled: bool = True, weighted: bool = False) -> Choic
         person=None if weighted else "ID",
         weight="WEIGHT" if weighted else None,
     )
+    # The other program took the weights as they are.
+    return replace(data, weight=data.weight / data.weight_scale) if weighted else data
 
 
 BASE = "TRAIN: ASC\nCAR: ASC\n*: TIME + COST"

@@ -124,3 +124,29 @@ def test_an_infinite_level_spoils_the_errors_of_what_depends_on_it_only(
         np.testing.assert_allclose(ours["std_err"], theirs["std_err"], rtol=1e-4)
     worth = result.wtp("brand", "price").set_index("level")["std_err"]
     assert worth.isna().to_dict() == {"B": False, "C": False, "Z": True}
+
+
+def test_what_would_be_paid_for_is_positive_a_unit_less_of_time_a_unit_more_of_the_rest() -> None:
+    rng = np.random.default_rng(5)
+    columns: dict[str, Any] = {}
+    value = rng.gumbel(size=(2, 900))
+    for j in (1, 2):
+        each = {name: rng.uniform(1, 9, 900) for name in ("time", "price", "range")}
+        columns |= {f"{name}{j}": values for name, values in each.items()}
+        value[j - 1] += 0.5 * each["range"] - 0.4 * each["time"] - 0.3 * each["price"]
+    columns["pick"] = value.argmax(axis=0) + 1
+    names = ("time", "price", "range")
+    data = ac.read_wide(
+        pd.DataFrame(columns),
+        alternatives=[1, 2],
+        choice="pick",
+        attributes={name: f"{name}{{alt}}" for name in names},
+    )
+    result = ac.fit_mnl(data, "*: time + price + range")
+    b = result.estimates
+    saved, more = (
+        float(result.wtp(name, "price")["estimate"].iloc[0]) for name in ("time", "range")
+    )
+    assert saved == pytest.approx(b["*: time"] / b["*: price"], rel=1e-9)
+    assert more == pytest.approx(-b["*: range"] / b["*: price"], rel=1e-9)
+    assert min(saved, more) > 0

@@ -37,8 +37,9 @@ def init(
 ) -> None:
     """Look at TABLE and write a study file that guesses the roles of its columns.
 
-    TABLE is a CSV, TSV or Parquet file; separator, encoding and decimal sign are detected. Every
-    guess is written with its reason and its alternatives. --out - prints the file.
+    TABLE is a CSV, TSV, Parquet, Excel, Stata or SPSS file; separator, encoding and decimal sign
+    are detected. Every guess is written with its reason and its alternatives. --out - prints
+    the file.
 
     \b
     Examples:

@@ -27,6 +27,7 @@ from ardchoice.data.source import Layout, ReadingOptions, Source, shared_options
 from ardchoice.data.tables import Series, Table, label
 from ardchoice.data.tally import Tally, count
 from ardchoice.data.text_format import encoding_note
+from ardchoice.data.weights import counted_rows, is_counted, with_scaled_weights
 from ardchoice.data.wide import WideRows
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
@@ -216,7 +217,8 @@ def finish(draft: Draft) -> ChoiceData:
     if person is not None:
         person = person_codes(person)
         refuse_one_person(draft, int(person.max(initial=0)) + 1, len(person))
-    return replace(draft.data, person=person, warnings=tuple(problems))
+    data = replace(draft.data, person=person, warnings=tuple(problems))
+    return counted_rows(data) if is_counted(data) else with_scaled_weights(data)
 
 
 def invalid_rows(errors: Sequence[Problem]) -> Ints:

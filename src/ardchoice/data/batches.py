@@ -11,6 +11,7 @@ from typing import Any
 import narwhals.stable.v1 as nw
 import pandas as pd
 
+from ardchoice.data.spreadsheets import is_foreign
 from ardchoice.data.tables import (
     Table,
     is_parquet,
@@ -102,6 +103,10 @@ def find_files(source: str | Path, options: TextOptions | None = None) -> Files:
             )
         return Files(path, parts, None)
     must_exist(path)
+    if is_foreign(path):
+        raise ArdchoiceError(
+            f"'{path}' is read whole, not part by part: leave stream out, or save it as Parquet."
+        )
     return Files(path, (path,), None if is_parquet(path) else sniff(path, options))
 
 
@@ -120,6 +125,8 @@ def streams(source: object, wanted: bool | None) -> bool:
     if path.is_dir():
         return True
     free = free_memory()
+    if is_foreign(path):
+        return False
     return path.is_file() and free is not None and _in_memory(path) > COMFORT * free
 
 

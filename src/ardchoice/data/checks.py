@@ -8,7 +8,7 @@ from operator import add
 
 import numpy as np
 
-from ardchoice._types import AnyArray, Bools
+from ardchoice._types import AnyArray, Bools, Floats
 from ardchoice.data.choices import Attribute, Covariate
 from ardchoice.data.draft import FIX_OR_DROP, Draft
 from ardchoice.data.recode import CODE_LEVELS
@@ -23,6 +23,7 @@ from ardchoice.data.tally import (
     count,
     variable_columns,
 )
+from ardchoice.data.weights import MOST_COUNTED_ROWS
 from ardchoice.errors import DataError, Problem, first_few
 
 SENTINEL_RATIO = 3.0
@@ -273,6 +274,28 @@ def _weight_problems(draft: Draft, counted: Tally) -> Iterator[Problem]:
             "zero-weights",
             f"{where} is zero in every row, so that none would count. Name another column, or "
             "read without weight.",
+        )
+    if draft.source.weight_kind == "frequency":
+        yield from _count_problems(draft, weight, where)
+
+
+def _count_problems(draft: Draft, weight: Floats, where: str) -> Iterator[Problem]:
+    """Counts are whole, and there is room for as many rows as they say."""
+    known = np.isfinite(weight) & (weight >= 0)
+    yield from draft.errors(
+        "fractional-count",
+        known & (weight % 1 != 0),
+        f'{where} is no whole number, as a count is (weight_kind = "frequency")',
+        'Give counts, or weight_kind = "sampling".',
+    )
+    total = float(weight[known].sum())
+    if total > MOST_COUNTED_ROWS:
+        yield Problem(
+            "error",
+            "too-many-counted",
+            f"{where} adds up to {total:,.0f} choices, and a row is read for each: at most "
+            f"{MOST_COUNTED_ROWS:,}. Divide the counts by a common number, or give "
+            'weight_kind = "sampling".',
         )
 
 

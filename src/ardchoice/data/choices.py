@@ -134,7 +134,7 @@ class ChoiceData:
     person
         Shape (N,), whole numbers from 0, one per person; None when each row is its own person.
     weight
-        Shape (N,); None when all count once.
+        Shape (N,), of mean one; None when all count once.
     situation
         Shape (N,), the row number (wide) or the id (long) each situation had in its table.
     warnings
@@ -143,6 +143,8 @@ class ChoiceData:
         Where it was read from and how; None for data made otherwise.
     mapped_from
         The folder that the arrays are mapped from; None for data in memory.
+    weight_scale
+        By which the weights of the table were multiplied, so that their mean is one.
     """
 
     alternatives: tuple[str, ...]
@@ -156,6 +158,7 @@ class ChoiceData:
     warnings: tuple[Problem, ...] = ()
     source: Source | None = None
     mapped_from: MappedFolder | None = None
+    weight_scale: float = 1.0
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]
@@ -232,6 +235,16 @@ class ChoiceData:
                 "column. They can be predicted, not fitted or scored."
             )
         return self.choice
+
+    def weights_text(self) -> str:
+        """Their range, and what they sum to in the table; empty without weights."""
+        if self.weight is None:
+            return ""
+        text = f"weights from {self.weight.min():.4g} to {self.weight.max():.4g}"
+        if self.weight_scale == 1.0:
+            return f"{text}, sum {self.total_weight:,.6g}"
+        total = self.total_weight / self.weight_scale
+        return f"{text}, scaled to mean one (sum in the table: {total:,.6g})"
 
     def times_chosen(self) -> npt.NDArray[np.float64]:
         """How often each alternative was chosen, weights counted; shape (J,)."""

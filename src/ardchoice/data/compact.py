@@ -29,7 +29,7 @@ from ardchoice.files import checksum
 
 Array = npt.NDArray[Any]
 
-SCHEMA = 2
+SCHEMA = 3
 """Of the folder; another one is not opened."""
 MANIFEST = "manifest.json"
 WHOLE = (np.int8, np.int16, np.int32, np.int64)
@@ -185,6 +185,7 @@ def write_manifest(
         "persons": persons,
         "times_available": list(times_available),
         "about": about,
+        "weight_scale": data.weight_scale,
     }
     with (folder / MANIFEST).open("w", encoding="utf-8") as file:
         json.dump(content, file, ensure_ascii=False, indent=1)
@@ -263,6 +264,7 @@ def open_compact(folder: Path, *, verify: bool = True) -> ChoiceData:
             Problem(p["severity"], p["code"], p["message"], tuple(p["rows"]))
             for p in content["warnings"]
         ),
+        weight_scale=content["weight_scale"],
     )
     data.__dict__["n_persons"] = content["persons"]
     data.__dict__["times_available"] = np.array(content["times_available"], dtype=np.intp)

@@ -53,8 +53,7 @@ def _head(data: ChoiceData) -> str:
     if sizes.min() != sizes.max():
         text += f"\n{sizes.min()} to {sizes.max()} of them available at a time"
     if data.weight is not None:
-        low, high, total = data.weight.min(), data.weight.max(), data.weight.sum()
-        text += f"\nweights from {_number(low)} to {_number(high)}, sum {_number(total)}"
+        text += f"\n{data.weights_text()}"
     if data.source is not None:
         text += _made(data.source)
     if data.choice is None:

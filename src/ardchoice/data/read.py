@@ -14,7 +14,14 @@ from ardchoice.data.choices import ChoiceData
 from ardchoice.data.long import situation_ids
 from ardchoice.data.recode import Categorical, Numeric
 from ardchoice.data.roles import missing_labels
-from ardchoice.data.source import Alternatives, Covariates, Pattern, ReadingOptions, shared_options
+from ardchoice.data.source import (
+    Alternatives,
+    Covariates,
+    Pattern,
+    ReadingOptions,
+    WeightKind,
+    shared_options,
+)
 from ardchoice.data.stream import read_table
 from ardchoice.data.tables import open_table
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
@@ -30,6 +37,7 @@ def read_wide(
     availability: Pattern | None = None,
     person: str | None = None,
     weight: str | None = None,
+    weight_kind: WeightKind = "sampling",
     drop_invalid: bool = False,
     missing_values: Sequence[object] | Mapping[str, Sequence[object]] = (),
     derive: Mapping[str, str] | None = None,
@@ -48,8 +56,8 @@ def read_wide(
     Parameters
     ----------
     table
-        A path (CSV, TSV, Parquet, a folder of Parquet files; separator, encoding and decimal sign
-        are detected) or a data frame (pandas, polars, pyarrow).
+        A path (CSV, TSV, Parquet, Excel, Stata, SPSS, a folder of Parquet files; separator,
+        encoding and decimal sign are detected) or a data frame (pandas, polars, pyarrow).
     alternatives
         Name -> its code in the choice column; or a list, when the codes are the names.
     choice
@@ -66,6 +74,10 @@ def read_wide(
         available.
     person, weight
         Columns with the person's id (for panels: repeated choices) and the weight.
+    weight_kind
+        ``"sampling"``: weights are scaled to a mean of one, so that statistics do not depend on
+        their sum, which is noted. ``"frequency"``: weights are counts, and every row is read as
+        often as its count says. Default: ``"sampling"``.
     drop_invalid
         Drop the rows with errors, with a warning, instead of raising an error.
     missing_values
@@ -106,6 +118,7 @@ def read_wide(
         alternatives=alternatives,
         person=person,
         weight=weight,
+        weight_kind=weight_kind,
         drop_invalid=drop_invalid,
         missing_values=missing_labels(missing_values),
         derive={} if derive is None else derive,
@@ -131,6 +144,7 @@ def read_long(
     alternatives: Alternatives | None = None,
     person: str | None = None,
     weight: str | None = None,
+    weight_kind: WeightKind = "sampling",
     drop_invalid: bool = False,
     missing_values: Sequence[object] | Mapping[str, Sequence[object]] = (),
     derive: Mapping[str, str] | None = None,
@@ -151,8 +165,8 @@ def read_long(
     Parameters
     ----------
     table
-        A path (CSV, TSV, Parquet, a folder of Parquet files) or a data frame (pandas, polars,
-        pyarrow).
+        A path (CSV, TSV, Parquet, Excel, Stata, SPSS, a folder of Parquet files) or a data frame
+        (pandas, polars, pyarrow).
     situation, alternative
         Columns with the id of the choice situation and the alternative's name or code. Where only
         several columns together identify the situations: a list, ``["person", "task"]``.
@@ -169,6 +183,10 @@ def read_long(
         else those of the table, sorted.
     person, weight
         Columns with the person's id (for panels: repeated choices) and the weight.
+    weight_kind
+        ``"sampling"``: weights are scaled to a mean of one, so that statistics do not depend on
+        their sum, which is noted. ``"frequency"``: weights are counts, and every row is read as
+        often as its count says. Default: ``"sampling"``.
     drop_invalid
         Drop the situations with errors, with a warning, instead of raising an error.
     missing_values
@@ -211,6 +229,7 @@ def read_long(
         alternatives=alternatives,
         person=person,
         weight=weight,
+        weight_kind=weight_kind,
         drop_invalid=drop_invalid,
         missing_values=missing_labels(missing_values),
         derive={} if derive is None else derive,

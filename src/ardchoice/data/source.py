@@ -40,6 +40,9 @@ class ReadingOptions(TextOptions):
         Columns of a long table; several where only together they identify the situations.
     person, weight
         Columns.
+    weight_kind
+        ``"sampling"``: weights are scaled to a mean of one. ``"frequency"``: they are counts, and
+        every row is read as often as its count says. Default: ``"sampling"``.
     drop_invalid
         Whether rows with errors are dropped.
     missing_values
@@ -63,6 +66,7 @@ class ReadingOptions(TextOptions):
     alternative: str | None = None
     person: str | None = None
     weight: str | None = None
+    weight_kind: WeightKind = "sampling"
     drop_invalid: bool = False
     missing_values: MissingValues = ()
     derive: Mapping[str, str] = field(default_factory=dict)

@@ -9,6 +9,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
+from math import fsum
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +40,7 @@ from ardchoice.data.roles import must_have
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import Table, open_table
 from ardchoice.data.tally import Tally, count
+from ardchoice.data.weights import weight_scale
 from ardchoice.errors import ArdchoiceError, DataError, Problem
 
 HEAD_ROWS = 1000
@@ -76,6 +79,11 @@ def _read_streamed(table: object, options: ReadingOptions, like: ChoiceData | No
             "A table that is read part by part needs one column that identifies the situations, "
             f"not {' and '.join(map(repr, options.situation))}: make one of these, or read the "
             "table with stream=False."
+        )
+    if options.weight is not None and options.weight_kind == "frequency":
+        raise ArdchoiceError(
+            'Counts (weight_kind = "frequency") repeat rows in memory, and this table is read part '
+            'by part: read it with stream=False, or give weight_kind = "sampling".'
         )
     if options.situation in options.derive:
         raise ArdchoiceError(
@@ -134,6 +142,8 @@ class _Writer:
         self.folder = folder
         self.columns: dict[str, list[Column]] = {}
         self.persons: dict[object, int] = {}
+        # Of the weights: their sum, and how many are above zero.
+        self.total_weight, self.positive = 0.0, 0
 
     def add(self, draft: Draft) -> None:
         """Rows without errors."""
@@ -145,6 +155,8 @@ class _Writer:
             self._put("person", self._person_codes(draft.person_ids)[None])
         if data.weight is not None:
             self._put("weight", data.weight[None], np.dtype(float))
+            self.total_weight += fsum(data.weight)
+            self.positive += int(np.count_nonzero(data.weight))
         self._put("situation", data.situation[None])
         for i, attribute in enumerate(data.attributes.values()):
             # Anything may be in unavailable cells: what takes least space.
@@ -183,6 +195,8 @@ class _Writer:
                     column.path.unlink()
                 continue
             change = changes[name].__getitem__ if name in changes else None
+            if name == "weight":
+                change = partial(np.multiply, weight_scale(self.total_weight, self.positive))
             two = name == "available" or name.startswith("attribute")
             out[name] = store_columns(self.folder, str(i), columns, flat=not two, change=change)
         return out
@@ -298,6 +312,7 @@ class _Streamed:
         if any(p.severity == "error" for p in problems):
             raise DataError(problems)
         writer, n = self.writer, self.n - self.invalid.n
+        scale = weight_scale(writer.total_weight, writer.positive)
         refuse_one_person(first, len(writer.persons), n)
         changes = _by_file(data, lookups)
         if writer.persons:
@@ -306,7 +321,7 @@ class _Streamed:
         files = writer.finish(changes, bool((counted.available == n).all()))
         write_manifest(
             self.folder,
-            replace(data, warnings=tuple(problems)),
+            replace(data, warnings=tuple(problems), weight_scale=scale),
             files,
             n=n,
             persons=len(writer.persons) if "person" in files else None,

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
+from ardchoice.data.spreadsheets import is_foreign, read_foreign
 from ardchoice.data.text_format import TextFormat, TextOptions, opener, sniff
 from ardchoice.errors import ArdchoiceError, did_you_mean, first_few
 from ardchoice.expressions import Expression, ExpressionError, evaluate
@@ -21,6 +22,9 @@ MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "n
 """Cells of a text table that hold nothing. ``None`` is not among them: it may well be a level."""
 ANY_COLUMN = "*"
 """Stands for every column that is not named."""
+GIANT_CELLS = 100_000_000
+GIANT_CELLS_PER_BYTE = 100
+"""A Parquet file with more cells, and so many for each of its bytes, is no table."""
 LARGEST_EXACT_INTEGER = 2**53
 """Beyond this, float64 no longer distinguishes neighbouring whole numbers (ids)."""
 
@@ -181,7 +185,7 @@ def _declared_order(series: nw.Series[Any]) -> tuple[object, ...] | None:
 
 
 def open_table(source: object, options: TextOptions | None = None) -> Table:
-    """A path (CSV, TSV, Parquet) or any data frame that narwhals knows, as a `Table`."""
+    """A path (CSV, Parquet, Excel, Stata, SPSS) or any data frame, as a `Table`."""
     if isinstance(source, Table):
         return source
     name, where, style = "the table", None, None
@@ -189,16 +193,22 @@ def open_table(source: object, options: TextOptions | None = None) -> Table:
         path = Path(source)
         name, where = f"'{path.name}'", str(path.absolute())
         must_exist(path)
-        style = None if is_parquet(path) else sniff(path, options)
-        source = _read_parquet(path) if style is None else next(read_text(path, style))
+        if is_foreign(path):
+            source = read_foreign(path)
+            _refuse_repeated(Counter(source.columns), name)
+        elif is_parquet(path):
+            source = _read_parquet(path)
+        else:
+            style = sniff(path, options)
+            source = next(read_text(path, style))
     if isinstance(source, pd.DataFrame):
         source = with_named_index(source)
     try:
         return Table(nw.from_native(source, eager_only=True), name, where, style)
     except TypeError as error:
         raise ArdchoiceError(
-            f"A table is a path (CSV, TSV, Parquet) or a data frame (pandas, polars, pyarrow), "
-            f"not {type(source).__name__}. A lazy frame must be collected first."
+            f"A table is a path (CSV, TSV, Parquet, Excel, Stata, SPSS) or a data frame (pandas, "
+            f"polars, pyarrow), not {type(source).__name__}. A lazy frame must be collected first."
         ) from error
     except nw.exceptions.NarwhalsError as error:
         names = Counter(getattr(source, "column_names", getattr(source, "columns", ())))
@@ -249,11 +259,23 @@ def needs_pyarrow() -> Any:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
-    needs_pyarrow()
+    parquet = needs_pyarrow()
     try:
+        about = parquet.read_metadata(path)
+        _refuse_giant(path, about.num_rows, about.num_columns)
         return pd.read_parquet(path)
     except (OSError, ValueError) as error:
         raise ArdchoiceError(f"'{path}' is not a Parquet file that can be read: {error}") from error
+
+
+def _refuse_giant(path: Path, rows: int, columns: int) -> None:
+    """Raise where a file declares far more cells than a table of its size can hold."""
+    size, cells = max(path.stat().st_size, 1), rows * columns
+    if cells > GIANT_CELLS and cells > GIANT_CELLS_PER_BYTE * size:
+        raise ArdchoiceError(
+            f"'{path}' has {size:,} bytes and declares {rows:,} rows of {columns:,} columns: no "
+            "table is packed so tightly. Look at it first."
+        )
 
 
 def must_exist(path: Path) -> None:

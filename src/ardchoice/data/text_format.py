@@ -179,7 +179,8 @@ def _encoding(head: bytes, path: Path) -> str:
     if b"\x00" in head:
         raise ArdchoiceError(
             f"'{path}' is not a text table: it holds zero bytes. Name a Parquet file with the "
-            "ending .parquet, a spreadsheet .xlsx; or set its encoding."
+            "ending .parquet, a workbook of Excel .xlsx, a file of Stata .dta or of SPSS .sav; "
+            "unpack a .zip; or set its encoding."
         )
     # The whole file decides: an accent may come only in the last row.
     try:

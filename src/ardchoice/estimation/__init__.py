@@ -27,7 +27,7 @@ from ardchoice.estimation.scenarios import (
 )
 from ardchoice.estimation.simulate import simulate_choices
 from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity
-from ardchoice.estimation.wtp import levels_of
+from ardchoice.estimation.wtp import is_saved, levels_of
 
 __all__ = [
     "ALL",
@@ -55,6 +55,7 @@ __all__ = [
     "fit_mnl",
     "infinity",
     "is_cost",
+    "is_saved",
     "is_time",
     "joint_loglik",
     "levels_of",

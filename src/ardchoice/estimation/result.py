@@ -597,9 +597,10 @@ class Result:
         """Willingness to pay: how much cost a unit or a level of the attribute is worth.
 
         The ratio of the mean marginal utilities of `attribute` and `cost` over the situations
-        where the alternative is available, with delta-method standard errors. It is positive when
-        both please or both displease, as time and cost do: the value of saving time. For something
-        that pleases, such as quality, it is negative: minus what one would pay for it.
+        where the alternative is available, with delta-method standard errors. It is positive for
+        what is wanted: of attributes that are called like money, time, waiting or changes, a unit
+        less (the value of travel time saved); of any other, such as quality, a unit more. Negative:
+        it would have to be compensated.
 
         Where the cost enters in a form that is not linear, such as a logarithm, situations in which
         it is exactly zero (holders of a season ticket) are excluded from both means: nobody trades

@@ -50,7 +50,13 @@ def _head(result: Result) -> str:
     return (
         f"{result.family.title}, {result.n_parameters} parameters\n"
         f"{result.n_situations:,} choice situations{persons}; {verdict}"
-    )
+    ) + _weights(result)
+
+
+def _weights(result: Result) -> str:
+    """A line on weights that are not counts."""
+    text = result.data.weights_text()
+    return f"\n{text}" if text else ""
 
 
 def infinity(count: int) -> str:

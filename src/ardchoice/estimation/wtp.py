@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData
+from ardchoice.data import ChoiceData, recognised_kind
 from ardchoice.design import ColumnStore, Encoding, TermColumns
 from ardchoice.errors import SpecificationError
 from ardchoice.estimation.elasticities import (
@@ -49,7 +49,10 @@ def willingness_to_pay(
     cost: str,
     by: Sequence[str] | None,
 ) -> list[Estimate]:
-    """(mean ∂V/∂attribute) / (mean ∂V/∂cost), by alternative and segment.
+    """∓(mean ∂V/∂attribute) / (mean ∂V/∂cost), by alternative and segment.
+
+    The sign is such that what would be paid for is positive: a unit less of money, time, waiting or
+    changes (value of travel time), a unit more of anything else.
 
     Both means run over the situations of the segment where the alternative is available. With
     linear terms each is a coefficient (or a sum of some); otherwise an average marginal utility.
@@ -63,6 +66,7 @@ def willingness_to_pay(
     for_cost = attribute_terms(encoding, cost)
     for_attribute = terms_of(encoding, attribute)
     sloped = [t for t in for_attribute if not t.is_stepwise]
+    sign = 1.0 if is_saved(attribute) else -1.0
     for_attribute = sloped or for_attribute
     paid, groups = Paid(data, cost, for_cost), _groups(encoding, for_attribute, for_cost)
     out = []
@@ -73,9 +77,11 @@ def willingness_to_pay(
             priced = [t for t in for_cost if set(group) & set(t.alternatives)]
             every = [levels.name for t in (*terms, *priced) for levels in t.by]
             split = list(dict.fromkeys(every))
+        tops: Mapping[str, Means]
         bottom = _mean_slopes(data, tastes, cost, group, split, paid)
         if sloped:
-            tops = {"": _mean_slopes(data, tastes, attribute, group, split, paid)}
+            slopes = _mean_slopes(data, tastes, attribute, group, split, paid)
+            tops = {"": {s: Mean(sign * mean.added, mean.n) for s, mean in slopes.items()}}
         else:
             tops = _mean_steps(data, tastes, terms, group, split, paid)
         for level, top in tops.items():
@@ -98,6 +104,11 @@ def willingness_to_pay(
             "alternatives share may bring them together: try generic = true in [space]."
         )
     return out
+
+
+def is_saved(attribute: str) -> bool:
+    """Whether willingness to pay is for a unit less: of money, time, waiting and changes."""
+    return recognised_kind(attribute) is not None
 
 
 def levels_of(term: TermColumns) -> tuple[tuple[str, ...], str]:

@@ -127,6 +127,8 @@ class Description:
     alternatives, variables, coefficients
     origin
         The table that the script reads.
+    weight_scale
+        By which the weights of the user's table are multiplied.
     n_situations, n_persons
     """
 
@@ -136,6 +138,7 @@ class Description:
     origin: Origin
     n_situations: int
     n_persons: int | None
+    weight_scale: float
 
     def utility(self, alternative: int) -> Iterator[tuple[Coefficient, tuple[str, ...]]]:
         """The coefficients in the utility of an alternative (from 1), with their columns."""
@@ -177,6 +180,7 @@ def describe(result: Result, script: Path) -> Description:
         origin=origin,
         n_situations=result.n_situations,
         n_persons=result.n_persons,
+        weight_scale=result.data.weight_scale,
     )
 
 

@@ -156,6 +156,8 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
         raise _OtherwiseError(f"The model uses columns that {name} does not have")
     if source.derive:
         raise _OtherwiseError(f"Columns were derived from those of {name}")
+    if source.text is None and Path(name).suffix.lower() not in (".parquet", ".pq"):
+        raise _OtherwiseError(f"{name} is no text and no Parquet file")
     if streams(str(source.path), None):
         raise _OtherwiseError(f"{name} is read part by part")
     try:
@@ -187,6 +189,8 @@ def _alike(data: ChoiceData, again: ChoiceData, used: Used) -> bool:
     pairs = [(data.available, again.available), (data.choice, again.choice)]
     pairs += [(data.person, again.person), (data.weight, again.weight)]
     if not all(_equal(a, b) for a, b in pairs):
+        return False
+    if data.weight_scale != again.weight_scale:
         return False
     for name in used.attributes:
         one, other = data.attributes[name], again.attributes[name]

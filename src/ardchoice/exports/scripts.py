@@ -49,6 +49,7 @@ def script_context(
         "numbered": {a.number: a.text for a in model.alternatives},
         "availability": {a.number: a.available for a in model.alternatives},
         "weighted": source.weight is not None,
+        "weight_scale": 1.0 if model.origin.beside else model.weight_scale,
         "title": file.rpartition(".")[0],
         "width": max(len("log-likelihood"), *(len(c.name) for c in model.coefficients)),
         "forms": partial(_forms, is_r),

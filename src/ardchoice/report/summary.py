@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import textwrap
 
-from ardchoice.estimation import ALL, Result
+from ardchoice.estimation import ALL, Result, is_saved
 from ardchoice.evaluation import alarms, attribute_label, willingness_to_pay
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.style import one_line
@@ -100,16 +100,20 @@ def _wtp(record: StudyRecord) -> str:
         index=False
     ):
         label = attribute_label(attribute, level)
+        unit = "" if level else " (saved)" if is_saved(attribute) else " (more)"
         rows.append(
             [
-                one_line(label if alternative == "*" else f"{label} of {alternative}"),
+                one_line((label if alternative == "*" else f"{label} of {alternative}") + unit),
                 f"{n:,}",
                 number(estimate, 3),
                 f"{number(low, 3)} to {number(high, 3)}",
             ]
         )
     cost = one_line(str(found.cost), 20)
-    text = table(rows[:MAX_WTP_LISTED], ["WTP for", "choices", f"in {cost}", "95% interval"])
+    text = table(
+        rows[:MAX_WTP_LISTED],
+        ["WTP for (+: would be paid)", "choices", f"in {cost}", "95% interval"],
+    )
     if len(rows) > MAX_WTP_LISTED:
         text += f"\n  and {len(rows) - MAX_WTP_LISTED} more"
     if len(found.frame) > len(frame):
@@ -128,8 +132,6 @@ def _near_ties(specification: Specification) -> str:
         )
     if len(ties) > MAX_TIES_LISTED:
         lines.append(f"  and {len(ties) - MAX_TIES_LISTED} more")
-    if any(rival.cost < 0 for rival in ties):
-        lines.append("Lower ones have a form that is not linear and gains too little by it.")
     return "\n".join(lines)
 
 

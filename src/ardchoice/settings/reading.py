@@ -26,7 +26,10 @@ MAX_MISTAKES = 100
 """More are not looked for."""
 MAX_ROUNDS = 50
 """Most times that what is wrong is set aside to see what else is wrong."""
-TABLE_SUFFIXES = (".csv", ".tsv", ".tab", ".dat", ".txt", ".gz", ".parquet", ".pq", ".xlsx")
+TABLE_SUFFIXES = (
+    *(".csv", ".tsv", ".tab", ".dat", ".txt", ".gz", ".parquet", ".pq"),
+    *(".xlsx", ".xlsm", ".dta", ".sav", ".zsav"),
+)
 """Endings that files with choices have, and study files have not."""
 
 

@@ -27,10 +27,16 @@ class Rival:
     cost: float
 
     def __str__(self) -> str:
-        return f"{self.change()}: {self.cost:+.2f}"
+        reason = f" ({self.reason})" if self.reason else ""
+        return f"{self.change()}: {self.cost:+.2f}{reason}"
 
     def __repr__(self) -> str:
         return f"<Rival: {self}>"
+
+    @property
+    def reason(self) -> str:
+        """Why it was not selected although the criterion is lower; empty where it is not."""
+        return "a form that is not linear gains too little" if self.cost < 0 else ""
 
     def change(self) -> str:
         """What is different, in words."""

@@ -46,7 +46,7 @@ def head(data: ChoiceData) -> str:
     if sizes.min() != sizes.max():
         text += f", {sizes.min()} to {sizes.max()} of them available at a time"
     if data.weight is not None:
-        text += f"; weights from {data.weight.min():.4g} to {data.weight.max():.4g}"
+        text += f"; {data.weights_text()}"
     if data.source is not None and data.source.path is not None:
         text += f". Read from {data.source.path}"
     return text + "."

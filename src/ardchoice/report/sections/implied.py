@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from ardchoice.estimation import ALL, is_time
+from ardchoice.estimation import ALL, is_saved, is_time
 from ardchoice.evaluation import MAX_ELASTICITY_ALTERNATIVES, WHOLE_SAMPLE, attribute_label
 from ardchoice.report.document import FIGURES, Figure, Part, Section, Table, Text, bold, frame_table
 from ardchoice.report.findings import Findings
@@ -22,9 +22,10 @@ def willingness(found: Findings) -> Section:
         return Section("wtp", title, [Text(wtp.why)])
     text = (
         f"WTP in units of {cost} per unit of another attribute; {cost} stands for money because "
-        f"{wtp.why}. It is the ratio of mean marginal utilities where the alternative is "
-        "available, with delta-method intervals. Positive where both marginal utilities have the "
-        f"same sign. Where the form of {cost} is not linear, choices in which it is exactly 0 are "
+        f"{wtp.why}. Positive: it would be paid for, a unit saved of money, time, waiting and "
+        "changes (value of travel time, VTT), a unit more of any other attribute. It is the ratio "
+        "of mean marginal utilities where the alternative is available, with delta-method "
+        f"intervals. Where the form of {cost} is not linear, choices in which it is exactly 0 are "
         "excluded: money is not traded there."
     )
     parts: list[Part] = [Text(text)]
@@ -51,8 +52,9 @@ def _wtp(frame: pd.DataFrame, cost: str) -> Table:
         "attribute": ("attribute", ""),
         "alternative": ("alternative", ""),
         "segment": ("segment", ""),
+        "unit": ("for a unit", ""),
         "n": ("choices", ",d"),
-        "estimate": ("WTP", FIGURES),
+        "estimate": ("WTP, + would be paid", FIGURES),
         "std_err": ("std. error", FIGURES),
         "low": ("2.5 %", FIGURES),
         "high": ("97.5 %", FIGURES),
@@ -62,8 +64,12 @@ def _wtp(frame: pd.DataFrame, cost: str) -> Table:
         attribute=[*map(attribute_label, frame["attribute"], frame["level"])],
         alternative=frame["alternative"].replace("*", "all"),
         segment=frame["segment"].replace(ALL, WHOLE_SAMPLE),
+        unit=[
+            "" if level else "saved" if is_saved(attribute) else "more"
+            for attribute, level in zip(frame["attribute"], frame["level"], strict=True)
+        ],
     )
-    caption, marks = f"Willingness to pay in units of {cost}", bold(whole, 1, 2, 4)
+    caption, marks = f"Willingness to pay in units of {cost}", bold(whole, 1, 2, 5)
     return frame_table("wtp", caption, frame, columns, marks=marks, shown=MAX_ROWS_SHOWN)
 
 

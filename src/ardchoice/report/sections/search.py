@@ -139,11 +139,13 @@ def rivals(found: Findings) -> Section:
     if ties:
         text = (
             f"Other specifications whose {measure} is within 2 of this one: the data hardly "
-            "distinguish them, so prefer the one that makes sense to you. Below zero: lower, but "
-            "with a form that is not linear and gains too little by it."
+            "distinguish them, so prefer the one that makes sense to you."
         )
         rows: list[list[Cell]] = [[rival.change(), float(rival.cost)] for rival in ties]
         head, formats = ["change", measure], ["", "+.2f"]
+        if any(rival.reason for rival in ties):
+            rows = [[*row, tie.reason] for row, tie in zip(rows, ties, strict=True)]
+            head, formats = [*head, "why not selected"], [*formats, ""]
         table = Table("ties", "Near-ties", head, formats, rows, shown=MAX_ROWS_SHOWN)
         parts = [Text(text), table]
     if rivals:

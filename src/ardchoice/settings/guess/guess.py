@@ -59,7 +59,7 @@ def guess_settings(
     Parameters
     ----------
     path
-        Of the table (CSV, TSV, Parquet).
+        Of the table (CSV, TSV, Parquet, Excel, Stata, SPSS).
     answers
         Role -> column (layout: wide or long; availability: a pattern such as ``"{alt}_AV"``), where
         it is known; an empty text for none. The roles are those of `ROLE_NAMES`.
