@@ -10,7 +10,7 @@ from typing import Literal
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
+from scipy import special
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, must_be_choice_data
@@ -256,17 +256,17 @@ class Result:
         level
             Of the interval.
         """
-        variance = np.diag(self._covariance(cov))
-        null = np.array([p.null_value for p in self.layout.parameters])
-        frame = estimates_frame(self.coefficients, np.sqrt(variance), level, null)
+        variance, parameters = np.diag(self._covariance(cov)), self.layout.parameters
+        null = np.array([p.null_value for p in parameters])
+        columns = estimate_columns(self.coefficients, np.sqrt(variance), level, null)
         # A standard deviation has zero as its boundary: half of χ² with 0 and with 1 degrees of
         # freedom each.
-        spread = np.array([p.kind == "sd" for p in self.layout.parameters], dtype=bool)
-        frame["p"] = np.where(spread, 0.5 * frame["p"], frame["p"])
-        frame.loc[spread & (self.coefficients == 0), "p"] = 1.0
-        frame.index = pd.Index(self.names, name="coefficient")
-        frame["kind"] = [p.kind for p in self.layout.parameters]
-        return frame
+        spread = np.array([p.kind == "sd" for p in parameters], dtype=bool)
+        columns["p"][spread] *= 0.5
+        columns["p"][spread & (self.coefficients == 0)] = 1.0
+        index = pd.Index(self.names, name="coefficient")
+        kinds = [p.kind for p in parameters]
+        return pd.DataFrame({**columns, "kind": kinds}, index)
 
     @property
     def estimates(self) -> pd.Series:
@@ -778,28 +778,25 @@ class Result:
         gradients = np.stack([e.gradient for e in found])
         std_err = self._uncertainty(cov, level).std_err(gradients)
         values = np.array([e.value for e in found])
-        frame = estimates_frame(values, std_err, level)
-        for position, key in enumerate(keys):
-            frame.insert(position, key, [getattr(e, key) for e in found])
         # The question is how large, not whether zero; and it prints in 80 columns.
-        return DisplayFrame(frame.drop(columns=["z", "p"]))
+        columns = estimate_columns(values, std_err, level)
+        shown = {name: columns[name] for name in ("estimate", "std_err", "low", "high")}
+        return DisplayFrame({key: [getattr(e, key) for e in found] for key in keys} | shown)
 
 
-def estimates_frame(
+def estimate_columns(
     values: Floats, std_err: Floats, level: float, null: Floats | float = 0.0
-) -> pd.DataFrame:
-    """Estimate, std_err, z and p of a test against `null`, low, high."""
+) -> dict[str, Floats]:
+    """Estimate, std_err, z and p of a test against `null`, low, high; of the same shape."""
     check_level(level)
     with np.errstate(divide="ignore", invalid="ignore"):
         z = (values - null) / std_err
-    half = stats.norm.ppf(0.5 + level / 2) * std_err
-    return pd.DataFrame(
-        {
-            "estimate": values,
-            "std_err": std_err,
-            "z": z,
-            "p": 2 * stats.norm.sf(np.abs(z)),
-            "low": values - half,
-            "high": values + half,
-        }
-    )
+    half = special.ndtri(0.5 + level / 2) * std_err
+    return {
+        "estimate": values,
+        "std_err": std_err,
+        "z": z,
+        "p": 2 * special.ndtr(-np.abs(z)),
+        "low": values - half,
+        "high": values + half,
+    }
