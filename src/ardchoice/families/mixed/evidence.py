@@ -30,6 +30,8 @@ SMALLEST_SHARE = 0.02
 """Mean of τ A below which a person's answers say nothing of a taste: it is not random."""
 LARGEST_VARIANCE = 400.0
 """Of a taste on a column of unit spread."""
+RIDGE_SHARE = 1e-9
+"""Of its information that is added to that on every shared coefficient."""
 CANDIDATES_TRIED = 4
 """Candidates that are tried as additions, those with the largest score statistics."""
 
@@ -67,9 +69,13 @@ class TasteEvidence:
         d + E columns.
     fixed
         d.
+    precision
+        Of the shared coefficients, should answers say nothing of one; shape (d,).
     """
 
-    def __init__(self, quadratics: PersonQuadratics, fixed: int) -> None:
+    def __init__(
+        self, quadratics: PersonQuadratics, fixed: int, precision: Floats | None = None
+    ) -> None:
         self.d = fixed
         w = quadratics.weight
         root = np.sqrt(w)
@@ -80,6 +86,10 @@ class TasteEvidence:
         self.total_score = w @ self.score[:, :d]
         self.total = np.einsum("u,uij->ij", w, self.information[:, :d, :d], optimize=True)
         self.root = root
+        own = np.diag(self.total)
+        self.ridge = np.diag(np.where(own > 0, RIDGE_SHARE * own, 1.0))
+        if precision is not None:
+            self.ridge += np.diag(precision)
         self.n_candidates = self.score.shape[1] - d
         self._known: dict[tuple[int, ...], TasteSet] = {}
 
@@ -111,7 +121,7 @@ class TasteEvidence:
             pulled = flat @ (own * self.root[:, None]).ravel()
             h = self.total - flat @ flat.T
             rhs = self.total_score - pulled
-            delta = np.linalg.solve(h + 1e-9 * np.diag(np.diag(self.total)), rhs) if d else rhs
+            delta = _solved(h + self.ridge, rhs)
             rest = own - np.einsum("udk,d->uk", half, delta)
             diagonal = np.diagonal(factor, axis1=1, axis2=2)
             f = (
@@ -131,7 +141,7 @@ class TasteEvidence:
             w = np.eye(q) - m
             information = 0.5 * np.einsum("u,ukl->kl", self.weight, w**2)
             information[range(q), range(q)] += 1e-9 * self.weight.sum()
-            step = np.linalg.solve(information, gradient)
+            step = _solved(information, gradient)
             step = np.clip(step, -LARGEST_LOG_STEP, LARGEST_LOG_STEP)
             if abs(0.5 * float(gradient @ step)) < EVIDENCE_TOLERANCE:
                 break
@@ -214,3 +224,11 @@ class TasteEvidence:
         return [int(e) for e in order if e not in best.chosen and there.statistic[e] > 0][
             :CANDIDATES_TRIED
         ]
+
+
+def _solved(h: Floats, right: Floats) -> Floats:
+    """H⁻¹ r, the shortest solution where columns add up to one another."""
+    try:
+        return np.asarray(np.linalg.solve(h, right))
+    except np.linalg.LinAlgError:
+        return np.asarray(np.linalg.lstsq(h, right, rcond=None)[0])

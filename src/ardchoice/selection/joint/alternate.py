@@ -22,6 +22,8 @@ from ardchoice.selection.joint.tastes import Taste, candidate_tastes, is_allowed
 from ardchoice.selection.refits import Refit
 from ardchoice.selection.search import PATIENCE_STEPS, LocalSearch, Problem
 from ardchoice.selection.signs import SignRules
+from ardchoice.selection.surrogate import columns_of
+from ardchoice.space import Linear
 
 MAX_ROUNDS = 3
 FIRST_SEARCHES = 2
@@ -72,7 +74,8 @@ class Alternation:
     def run(self, mnl: TermSet) -> Joint:
         """From the terms of the MNL without its interactions."""
         refits = self.refits
-        fitted = refits.refit(self.start(mnl))
+        import os
+        fitted = refits.refit(self.start(mnl, linear=os.environ.get('LIN')=='1'))
         refits.set_tastes((), np.zeros(0))
         fitted = refits.refit(fitted.selected, fitted.beta)
         for _ in range(FIRST_SEARCHES):
@@ -101,28 +104,34 @@ class Alternation:
             rounds,
         )
 
-    def start(self, mnl: TermSet) -> TermSet:
-        """Constants and one form of every attribute in every alternative: no interactions."""
+    def start(self, mnl: TermSet, *, linear: bool = False) -> TermSet:
+        """Constants and one form of every attribute in every alternative: no interactions.
+
+        In the form that the MNL has it, or linear; where there is none, the most relevant one.
+        """
         terms = self.constraints.terms
-        wanted = [t for t in sorted(mnl) if not terms[t].by]
-        there = {(a, terms[t].what) for t in wanted for a in terms[t].where or ("*",)}
-        strength = np.zeros(len(terms))
-        strength[wanted] = 1e6
         gain = np.nan_to_num(self.fit.evidence, nan=0.0)
-        order = sorted(
-            (t for t, u in enumerate(terms) if not u.by),
-            key=lambda t: (terms[t].how != type(terms[t].how)(), -gain[t]),
-        )
-        for t in order:
-            where = terms[t].where or ("*",)
-            if t not in wanted and not any(
-                (a, terms[t].what) in there or ("*", terms[t].what) in there for a in where
-            ):
-                if terms[t].where == () and any(w == terms[t].what for _, w in there):
-                    continue
-                wanted.append(t)
-                there |= {(a, terms[t].what) for a in where}
-        strength += np.maximum(gain, 0.0)
+        mains = [t for t, u in enumerate(terms) if not u.by]
+
+        def rank(t: int) -> tuple[bool, float]:
+            first = terms[t].how == Linear() if linear else t in mnl
+            return (not first, -gain[t])
+
+        wanted: list[int] = []
+        there: set[tuple[str, str | None]] = set()
+        alternatives = self.refits.encoding.alternatives
+        shared = {terms[t].what for t in mnl if len(terms[t].where) != 1}
+        for t in sorted(mains, key=rank):
+            what = terms[t].what
+            if (len(terms[t].where) != 1) != (what in shared):
+                continue
+            places = {(a, what) for a in terms[t].where or alternatives}
+            if places & there:
+                continue
+            wanted.append(t)
+            there |= places
+        strength = np.ones(len(terms))
+        strength[wanted] = len(terms)
         return self.constraints.build(strength, wanted)
 
     def problem(self, fitted: Refit) -> Problem:
@@ -152,7 +161,8 @@ class Alternation:
         )
         self.candidates = tastes
         quadratics, fixed = refits.person_quadratics(fitted, tastes)
-        evidence = TasteEvidence(quadratics, fixed)
+        own = columns_of(refits.columns, fitted.selected)
+        evidence = TasteEvidence(quadratics, fixed, refits.ridge[own])
         names = [t.name for t in tastes]
         start = sorted(
             (names.index(t.name), v)
