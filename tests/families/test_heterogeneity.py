@@ -13,7 +13,7 @@ from scipy import stats
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.families import MnlHeterogeneityMeasure, heterogeneity_test
+from ardchoice.families import Component, MnlHeterogeneityMeasure, heterogeneity_test
 from ardchoice.families.mixed.heterogeneity import HeterogeneitySums
 from ardchoice.numerics import map_reduce
 
@@ -32,7 +32,7 @@ def mnl(data: ChoiceData) -> ac.Result:
 
 def sums_of(result: ac.Result, data: ChoiceData) -> HeterogeneitySums:
     inside = result.model.on(data)
-    measure = MnlHeterogeneityMeasure(inside.theta, ((1,),))
+    measure = MnlHeterogeneityMeasure(inside.theta, (Component((1,)),))
     return map_reduce(measure, inside.design.blocks())
 
 

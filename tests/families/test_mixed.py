@@ -13,7 +13,7 @@ from scipy import optimize, special
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.design import Design
+from ardchoice.design import Block, Design
 from ardchoice.families import family_pass
 from ardchoice.families.mixed import distributions
 from ardchoice.families.mixed.kernel import Rule, simulate
@@ -287,10 +287,61 @@ def _utilities(result: ac.Result, data: ChoiceData, beta: np.ndarray) -> np.ndar
 # -- What goes wrong, and what is said -------------------------------------------------------------
 
 
-def test_all_constants_random_is_refused_by_name(data):
+def test_all_constants_random_is_refused_by_name(rows):
+    # One choice per person: only J - 1 variances are identified.
     random = {"TRAIN: ASC": "normal", "CAR: ASC": "normal", "SM: ASC": "normal"}
     with pytest.raises(ac.IdentificationError, match="constants of all 3 alternatives"):
-        fitted(data, random)
+        fitted(rows, random)
+
+
+def test_all_constants_random_are_identified_where_persons_repeat(data):
+    # Three variances for three covariances of differences; the scale from one person's choices.
+    random = {"TRAIN: ASC": "normal", "CAR: ASC": "normal", "SM: ASC": "normal"}
+    result = fitted(data, random)
+    spreads = result.to_frame().query("kind == 'sd'")
+    assert (spreads["std_err"] < 0.5 * spreads["estimate"]).all()
+    without = [fitted(data, {k: v for k, v in random.items() if k != name}) for name in random]
+    assert all(result.loglik > other.loglik + 2 for other in without)
+
+
+def test_a_shared_taste_is_the_generic_one_where_coefficients_are_equal(data):
+    specific = SPEC.replace("*: TT + CO", "TRAIN: TT\nSM: TT\nCAR: TT\n*: CO")
+    result = ac.fit(data, specific, family=ac.Mixed({"*: TT": "shared normal"}))
+    assert "sd(*: TT)" in result.to_frame().index
+    generic = fitted(data, {"*: TT": "normal"})
+    # The same data and one taste: the specific means can only do better, and hardly differ here.
+    assert result.loglik >= generic.loglik - 0.05
+    block, design = _one_block(data, specific)
+    family = ac.Mixed({"*: TT": "shared normal"})
+    layout = family.layout(design.encoding).reordered(design.order)
+    simple = Design(data, as_specification(SPEC).terms)
+    plain = ac.Mixed({"*: TT": "normal"})
+    other = plain.layout(simple.encoding).reordered(simple.order)
+    by_name = {"TRAIN: ASC": 0.2, "CAR: ASC": -0.1, "TT": -0.02, "CO": -0.01, "sd": 0.015}
+
+    def value(name: str) -> float:
+        return by_name["sd"] if name.startswith("sd") else by_name[name]
+
+    def theta(names: tuple[str, ...]) -> np.ndarray:
+        keys = [n if n in by_name or n.startswith("sd") else n[-2:] for n in names]
+        return np.array([value(k) for k in keys])
+
+    a = family_pass(family, layout, theta(layout.names), [block], 0).loglik
+    b = family_pass(plain, other, theta(other.names), list(simple.blocks()), 0).loglik
+    assert a == pytest.approx(b, rel=1e-9)
+
+
+def test_a_shared_taste_needs_several_coefficients(data):
+    with pytest.raises(ac.SpecificationError, match="cannot be shared normal"):
+        fitted(data, {"TRAIN+SM: CO": "shared normal"})
+    with pytest.raises(ac.SpecificationError, match="normal, triangular or uniform"):
+        fitted(data, {"*: TT": "shared lognormal"})
+
+
+def _one_block(data: ChoiceData, specification: str) -> tuple[Block, Design]:
+    design = Design(data, as_specification(specification).terms)
+    (block,) = list(design.blocks())
+    return block, design
 
 
 def test_a_lognormal_of_the_wrong_sign_is_refused(data):

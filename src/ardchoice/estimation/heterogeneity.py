@@ -13,6 +13,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.model import BlockModel
 from ardchoice.families import (
+    Component,
     FamilyHeterogeneityMeasure,
     HeterogeneitySums,
     Mnl,
@@ -64,7 +65,7 @@ def _of_mnl(inside: BlockModel) -> tuple[HeterogeneitySums, list[str], list[str]
     """Error components of alternatives without a constant are tested too."""
     encoding = inside.design.encoding
     own = constants_without_term(encoding)
-    measure = MnlHeterogeneityMeasure(inside.theta, tuple((j,) for j in own))
+    measure = MnlHeterogeneityMeasure(inside.theta, tuple(Component((j,)) for j in own))
     sums = map_reduce(measure, inside.design.passing())
     names = [inside.layout.names[k] for k in range(inside.layout.n_columns)]
     extra = [f"{encoding.alternatives[j]}: ASC" for j in own]

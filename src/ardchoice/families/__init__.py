@@ -32,6 +32,7 @@ from ardchoice.families.mixed import (
 )
 from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
+from ardchoice.families.mixed.persons import Component
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
@@ -54,6 +55,7 @@ from ardchoice.families.scores import ScoredSums, scored_pass
 
 __all__ = [
     "FAMILIES",
+    "Component",
     "EstimationTask",
     "Family",
     "FamilyHeterogeneityMeasure",

@@ -74,6 +74,12 @@ class Parameter:
     null_value: float = 0.0
     classes: tuple[int, ...] = ()
 
+    def moved(self, place: Mapping[int, int]) -> Parameter | None:
+        """The same where columns stand elsewhere; None where its own is not among them."""
+        if self.column is None:
+            return self
+        return replace(self, column=place[self.column]) if self.column in place else None
+
 
 @dataclass(frozen=True)
 class ParameterLayout:
@@ -127,12 +133,8 @@ class ParameterLayout:
         order
             The coefficient that each column of a block holds (`Design.order`); shape (D,).
         """
-        place = np.empty_like(order)
-        place[order] = np.arange(len(order))
-        moved = [
-            p if p.column is None else replace(p, column=int(place[p.column]))
-            for p in self.parameters
-        ]
+        place = {int(column): k for k, column in enumerate(order)}
+        moved = [p for q in self.parameters if (p := q.moved(place)) is not None]
         first = [moved[k] for k in order]
         return replace(self, parameters=(*first, *moved[self.n_columns :]))
 
@@ -140,11 +142,7 @@ class ParameterLayout:
         """The same with some columns only, in their order; extras of other columns leave."""
         place = {int(column): k for k, column in enumerate(columns)}
         kept = [replace(self.parameters[c], column=k) for c, k in place.items()]
-        extras = [
-            p if p.column is None else replace(p, column=place[p.column])
-            for p in self.extras
-            if p.column is None or p.column in place
-        ]
+        extras = [p for q in self.extras if (p := q.moved(place)) is not None]
         return replace(self, parameters=(*kept, *extras), n_columns=len(kept))
 
     def extra_values(self, known: Mapping[str, float]) -> Floats:

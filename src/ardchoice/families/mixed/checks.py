@@ -51,6 +51,10 @@ def check_before(family: Mixed, design: Design) -> Resolved:
 
 def _refuse_all_constants(spreads: tuple[Spread, ...], design: Design) -> None:
     names = design.encoding.alternatives
+    if len(names) > 2 and (design.data.n_persons or len(design.data)) < len(design.data):
+        # J variances make J (J - 1) / 2 covariances of differences between persons. The scale is
+        # known from the choices of one person; with one choice per person it is not.
+        return
     own = {
         s.term.where[0]
         for s in spreads

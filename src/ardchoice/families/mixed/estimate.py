@@ -82,7 +82,7 @@ class SimulationMeasure:
 
 def unit_weights(block: Block, structure: Structure) -> Floats:
     """Of the persons of a block; shape (U,)."""
-    return persons_of(block, tuple(s.alternatives for s in structure.components)).weight
+    return persons_of(block, structure.keys).weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -118,7 +118,7 @@ def mnl_task(task: EstimationTask) -> EstimationTask:
 def warm_start(task: EstimationTask, structure: Structure) -> Warm:
     """The multinomial logit, and the variances that its scores suggest."""
     maximum = Mnl().maximise(mnl_task(task))
-    components = tuple(s.alternatives for s in structure.components)
+    components = structure.keys
     test = map_reduce(ScoreTestMeasure(maximum.fit.beta, components), task.blocks)
     columns = structure.columns
     units = max(len(task.design.data), 1)

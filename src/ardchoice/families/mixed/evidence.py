@@ -12,7 +12,7 @@ variance of zero is nothing special.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -151,10 +151,12 @@ class TasteEvidence:
                 return TasteSet(chosen, tau, -np.inf, np.zeros(0), np.zeros(0))
         assert best is not None  # noqa: S101 - there is always a first step
         f, tau, u, delta = best
-        statistic, first = self._tests(at, u, delta)
+        statistic, first = self._tests(at, u, delta, tau)
         return TasteSet(chosen, tau, f, statistic, first)
 
-    def _tests(self, at: np.ndarray, u: Floats, delta: Floats) -> tuple[Floats, Floats]:
+    def _tests(
+        self, at: np.ndarray, u: Floats, delta: Floats, tau: Floats
+    ) -> tuple[Floats, Floats]:
         """Score statistics of all candidates given a set, and their first variances; (E,)."""
         d, e = self.d, self.n_candidates
         tail = self.information[:, d:, :]
@@ -164,8 +166,7 @@ class TasteEvidence:
             cross = tail[:, :, at]
             r = r - np.einsum("ueq,uq->ue", cross, u)
             inside = self.information[:, at[:, None], at]
-            sd2 = np.maximum(u.var(axis=0), 1e-6)
-            m = np.linalg.inv(inside + np.diag(1 / sd2))
+            m = np.linalg.inv(inside + np.diag(1 / tau))
             diagonal = diagonal - np.einsum("ueq,uqr,uer->ue", cross, m, cross, optimize=True)
         diagonal = np.maximum(diagonal, 0.0)
         raw = 0.5 * (self.weight @ (r**2 - diagonal))
@@ -182,48 +183,84 @@ class TasteEvidence:
         price: float,
         is_allowed: Callable[[Sequence[int]], bool],
         start_variance: Floats | None = None,
+        first: Collection[int] = (),
     ) -> TasteSet:
-        """The set with the least -2F + |S| price: add, drop and swap while it falls."""
+        """The set with the least -2F + |S| price: add, drop and swap while it falls.
 
-        def value(found: TasteSet) -> float:
-            return -2 * found.evidence + price * len(found.chosen)
-
+        Parameters
+        ----------
+        start
+            Where it starts.
+        price
+            Of a random coefficient in twice the log-likelihood.
+        is_allowed
+            Whether a set can be.
+        start_variance
+            Of the start; shape (len(start),).
+        first
+            Candidates that come in before all others, and that only one another replace: constants
+            of alternatives, which an attribute that varies little could stand for.
+        """
         best = self.at(start, start_variance)
         if not np.isfinite(best.evidence):
             best = self.at(())
+        climb = _Climb(self, price, is_allowed, frozenset(first))
+        if first:
+            best = climb.ended(best, frozenset(first))
+        return climb.ended(best, frozenset(range(self.n_candidates)))
+
+
+class _Climb:
+    """Steps from set to set of random coefficients."""
+
+    def __init__(
+        self,
+        evidence: TasteEvidence,
+        price: float,
+        is_allowed: Callable[[Sequence[int]], bool],
+        first: frozenset[int],
+    ) -> None:
+        self.evidence, self.price, self.is_allowed = evidence, price, is_allowed
+        self.first = first
+
+    def value(self, found: TasteSet) -> float:
+        """-2F + |S| price."""
+        return -2 * found.evidence + self.price * len(found.chosen)
+
+    def ended(self, best: TasteSet, able: frozenset[int]) -> TasteSet:
+        """Where no addition from `able`, and nothing that leaves or is replaced, is better."""
         while True:
-            tau = dict(zip(best.chosen, best.variance, strict=True))
-            order = np.argsort(-best.statistic, kind="stable")
-            inside = set(best.chosen)
-            adds = [int(e) for e in order if e not in inside and best.statistic[e] > 0]
-            moves: list[tuple[int, ...]] = []
-            moves += [(*best.chosen, e) for e in adds[:CANDIDATES_TRIED]]
-            out = [tuple(k for k in best.chosen if k != gone) for gone in best.chosen]
-            moves += out
-            moves += [(*base, e) for base in out for e in self._rivals(base, best, adds)]
             found = best
-            for move in moves:
-                if not is_allowed(move):
+            tau = dict(zip(best.chosen, best.variance, strict=True))
+            for move in self.moves(best, able):
+                if not self.is_allowed(move):
                     continue
-                first = np.array(
-                    [tau.get(e, np.clip(best.first_variance[e], 0.05, 4.0)) for e in sorted(move)]
-                )
-                option = self.at(move, first)
-                if value(option) < value(found) - EVIDENCE_TOLERANCE:
+                guess = [tau.get(e, np.clip(best.first_variance[e], 0.05, 4.0)) for e in move]
+                option = self.evidence.at(move, np.array(guess))
+                if self.value(option) < self.value(found) - EVIDENCE_TOLERANCE:
                     found = option
             if found is best:
                 return best
             best = found
 
-    def _rivals(self, base: Sequence[int], best: TasteSet, adds: Sequence[int]) -> list[int]:
-        """What may take the place of something: the candidates that score best without it."""
-        there = self.at(base) if len(base) < len(best.chosen) else best
-        if not len(there.statistic):
-            return list(adds[:CANDIDATES_TRIED])
-        order = np.argsort(-there.statistic, kind="stable")
-        return [int(e) for e in order if e not in best.chosen and there.statistic[e] > 0][
-            :CANDIDATES_TRIED
-        ]
+    def moves(self, best: TasteSet, able: frozenset[int]) -> list[tuple[int, ...]]:
+        """Neighbours of a set, ascending each."""
+        out: list[Sequence[int]] = [(*best.chosen, e) for e in self.likely(best, able)]
+        for gone in best.chosen:
+            base = tuple(k for k in best.chosen if k != gone)
+            out.append(base)
+            alike = {e for e in able if (e in self.first) == (gone in self.first)}
+            there = self.evidence.at(base, best.variance[[k in base for k in best.chosen]])
+            if len(there.statistic):
+                rivals = self.likely(there, frozenset(alike - {gone}))
+                out += [(*base, e) for e in rivals if e not in best.chosen]
+        return list(dict.fromkeys(tuple(sorted(move)) for move in out))
+
+    def likely(self, found: TasteSet, able: frozenset[int]) -> list[int]:
+        """The candidates that score best given a set."""
+        order = np.argsort(-found.statistic, kind="stable")
+        rising = [int(e) for e in order if int(e) in able and found.statistic[e] > 0]
+        return [e for e in rising if e not in found.chosen][:CANDIDATES_TRIED]
 
 
 def _solved(h: Floats, right: Floats) -> Floats:

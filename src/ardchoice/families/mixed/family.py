@@ -65,7 +65,9 @@ class Mixed(Family):
         side of zero), ``triangular``, ``uniform``. A lognormal or truncated coefficient takes its
         sign from the multinomial logit, or as given: ``-lognormal``. The constant of several
         alternatives that is no term of the specification is an error component:
-        ``TRAIN+SM: ASC``. None: the data decide which coefficients are random. Default: None.
+        ``TRAIN+SM: ASC``. A taste that the terms of several alternatives share around means of
+        their own is shared: ``"TRAIN+SM: TT": "shared normal"``. None: the data decide which
+        coefficients are random. Default: None.
     correlated
         Whether normal and lognormal coefficients are correlated: all of them (True), or those of
         each of some groups of terms. Default: False.
@@ -212,7 +214,7 @@ class Mixed(Family):
         names = [s.name[3:-1] for s in structure.spreads]
         columns = (*names, *(s.name for s in structure.spreads))
         values = np.vstack([found.mean, np.sqrt(found.variance)]).T
-        code = persons_of(block, tuple(s.alternatives for s in structure.components)).code
+        code = persons_of(block, structure.keys).code
         return Individuals((None if block.person is None else code,), columns, (values,))
 
     # -- Prediction -----------------------------------------------------------------------------

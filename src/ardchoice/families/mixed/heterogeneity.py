@@ -16,7 +16,7 @@ import numpy as np
 from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
 from ardchoice.families.family import Family, ParameterLayout
-from ardchoice.families.mixed.persons import PersonGroup, persons_of
+from ardchoice.families.mixed.persons import Component, PersonGroup, persons_of
 from ardchoice.families.mixed.quadratics import LARGEST_UTILITY
 from ardchoice.families.mixed.structure import Spread
 from ardchoice.families.persons import person_rows
@@ -77,11 +77,11 @@ class MnlHeterogeneityMeasure:
     beta
         In block order; shape (D,).
     components
-        Alternatives of error components, columns behind the D.
+        Columns behind the D, such as error components.
     """
 
     beta: Floats
-    components: tuple[tuple[int, ...], ...] = ()
+    components: tuple[Component, ...] = ()
 
     def __call__(self, block: Block) -> HeterogeneitySums:
         """Of one block."""

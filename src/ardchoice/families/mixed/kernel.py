@@ -121,7 +121,7 @@ def simulate(
     anchor
         Where nodes are adapted; shape (P,). Default: at `phi`.
     """
-    persons = persons_of(block, tuple(s.alternatives for s in structure.components))
+    persons = persons_of(block, structure.keys)
     u, p, q = len(persons.code), structure.size, structure.q
     out = Simulated(
         np.empty(u),

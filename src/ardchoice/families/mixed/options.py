@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast, get_args
 
 from ardchoice.design import Encoding
@@ -14,22 +14,30 @@ from ardchoice.space import Term, matches, parse_term
 
 MOST_LABELLED = 30
 """Alternatives up to which each may have an error component of its own."""
+SHARED = "shared "
+"""Before the distribution of a taste that several terms share."""
 FIRST_SPREAD = 0.5
 """Standard deviation before anything is known of its size."""
 
 
 @dataclass(frozen=True)
 class Draw:
-    """How a coefficient is distributed: the distribution, and its sign; 0 while not known."""
+    """How a coefficient is distributed: the distribution, and its sign; 0 while not known.
+
+    One that `is_shared` varies together in several terms of an attribute, around their own means.
+    """
 
     distribution: Distribution
     sign: int
+    is_shared: bool = False
 
     @classmethod
     def parse(cls, text: object) -> Draw:
-        """From ``normal``, ``lognormal``, ``-lognormal``."""
+        """From ``normal``, ``lognormal``, ``-lognormal``, ``shared normal``."""
         known = get_args(Distribution)
         name = str(text).strip()
+        is_shared = name.startswith(SHARED)
+        name = name.removeprefix(SHARED).strip()
         sign = {"-": -1, "+": 1}.get(name[:1], 0)
         bare = name.lstrip("+-").strip()
         bare = "truncated" if bare in ("truncated normal", "truncated_normal") else bare
@@ -43,9 +51,16 @@ class Draw:
                 f"{text!r}: only lognormal and truncated coefficients have a sign; a {bare} one "
                 "may be positive for some persons and negative for others."
             )
-        return cls(cast(Distribution, bare), sign if bare in SIGNED else 1)
+        if is_shared and bare in SIGNED:
+            raise SpecificationError(
+                f"{text!r}: a shared taste varies around several coefficients, so that it is "
+                "normal, triangular or uniform."
+            )
+        return cls(cast(Distribution, bare), sign if bare in SIGNED else 1, is_shared)
 
     def __str__(self) -> str:
+        if self.is_shared:
+            return SHARED + self.distribution
         if self.distribution not in SIGNED or not self.sign:
             return self.distribution
         return f"{'-' if self.sign < 0 else '+'}{self.distribution}"
@@ -67,6 +82,8 @@ def spreads_of(random: Mapping[str, str], encoding: Encoding) -> tuple[Spread, .
 
 def _named(key: str, drawn: Draw, encoding: Encoding) -> list[Spread]:
     """What one key stands for: a term, a coefficient, a pattern, or an error component."""
+    if drawn.is_shared:
+        return [_shared(key, drawn, encoding)]
     columns = [
         (t.term, name, t.start + k) for t in encoding.terms for k, name in enumerate(t.names)
     ]
@@ -121,6 +138,28 @@ def _component(key: str, drawn: Draw, encoding: Encoding) -> Spread:
     places = tuple(sorted(encoding.alternatives.index(a) for a in term.where))
     spread = _spread(str(term), drawn, term, None)
     return Spread(**{**spread.__dict__, "alternatives": places})
+
+
+def _shared(key: str, drawn: Draw, encoding: Encoding) -> Spread:
+    """A taste that alternatives share around means of their own."""
+    term = parse_term(key)
+    found = [
+        t
+        for t in encoding.terms
+        if (t.term.what, t.term.how, t.term.by) == (term.what, term.how, ())
+        and len(t.names) == 1
+        and t.term.where
+        and (not term.where or set(t.term.where) <= set(term.where))
+    ]
+    covered = {a for t in found for a in t.term.where}
+    if term.what is None or term.by or len(found) < 2 or not covered >= set(term.where):
+        raise SpecificationError(
+            f"{key!r} cannot be {drawn}: a shared taste varies around several coefficients of one "
+            "attribute in one form, such as 'TRAIN: TT' and 'SM: TT' for 'TRAIN+SM: TT'. The "
+            f"model has: {', '.join(str(t.term) for t in encoding.terms)}."
+        )
+    spread = _spread(str(term), drawn, term, None)
+    return replace(spread, shared=tuple(t.start for t in found))
 
 
 def constants_without_term(encoding: Encoding) -> tuple[int, ...]:

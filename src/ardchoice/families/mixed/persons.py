@@ -25,6 +25,29 @@ PADDING_STEPS = 8
 Array = npt.NDArray[Any]
 
 
+@dataclass(frozen=True)
+class Component:
+    """A column that is not in the design.
+
+    Attributes
+    ----------
+    alternatives
+        It is one for these: an error component.
+    columns
+        It is the sum of these columns of the design: a taste that their terms share.
+    """
+
+    alternatives: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
+
+    def fill(self, x: Floats, column: int) -> None:
+        """Put it into an array of all columns; shape (J, B, E)."""
+        if self.alternatives:
+            x[list(self.alternatives), :, column] = 1.0
+        if self.columns:
+            x[:, :, column] = x[:, :, list(self.columns)].sum(axis=2)
+
+
 @dataclass(frozen=True, eq=False)
 class PersonGroup:
     """n persons with T situations each and A other alternatives in every situation.
@@ -84,10 +107,10 @@ class Persons:
     row_unit: Ints
 
 
-_known: WeakKeyDictionary[Block, dict[tuple[tuple[int, ...], ...], Persons]] = WeakKeyDictionary()
+_known: WeakKeyDictionary[Block, dict[tuple[Component, ...], Persons]] = WeakKeyDictionary()
 
 
-def persons_of(block: Block, components: Sequence[tuple[int, ...]] = ()) -> Persons:
+def persons_of(block: Block, components: Sequence[Component] = ()) -> Persons:
     """Of a block; kept as long as the block is.
 
     Parameters
@@ -95,7 +118,7 @@ def persons_of(block: Block, components: Sequence[tuple[int, ...]] = ()) -> Pers
     block
         With whole persons.
     components
-        Alternatives of every error component: each is a column more.
+        Columns behind those of the design.
     """
     key = tuple(components)
     known = _known.setdefault(block, {})
@@ -104,7 +127,7 @@ def persons_of(block: Block, components: Sequence[tuple[int, ...]] = ()) -> Pers
     return known[key]
 
 
-def _persons(block: Block, components: tuple[tuple[int, ...], ...]) -> Persons:
+def _persons(block: Block, components: tuple[Component, ...]) -> Persons:
     b = block.shape[1]
     person = np.arange(b) if block.person is None else np.asarray(block.person)
     code, row_unit = _units(person)
@@ -146,17 +169,15 @@ def _padded_lengths(count: Ints) -> Ints:
     return np.asarray(np.where(count <= EXACT_LENGTHS, count, -(-count // step) * step))
 
 
-def _differences(
-    block: Block, components: tuple[tuple[int, ...], ...]
-) -> tuple[Floats, Bools | None]:
+def _differences(block: Block, components: tuple[Component, ...]) -> tuple[Floats, Bools | None]:
     """x_j - x_chosen of the other alternatives (J - 1, B, E), and which are unavailable."""
     j, b = block.shape
     d = block.n_columns
     x = np.zeros((j, b, d + len(components)))
     for part in block.parts:
         x[list(part.alternatives), :, part.columns] = part.x.transpose(1, 2, 0)
-    for e, alternatives in enumerate(components):
-        x[list(alternatives), :, d + e] = 1.0
+    for e, component in enumerate(components):
+        component.fill(x, d + e)
     other = np.arange(j - 1)[:, None]
     other = other + (other >= block.choice)
     rows = np.arange(b)

@@ -106,7 +106,7 @@ def _columns(block: Block, structure: Structure, rows: slice) -> Floats:
     for part in block.parts:
         x[list(part.alternatives), :, part.columns] = part.x[:, :, rows].transpose(1, 2, 0)
     for e, component in enumerate(structure.components):
-        x[list(component.alternatives), :, d + e] = 1.0
+        component.component.fill(x, d + e)
     return x
 
 

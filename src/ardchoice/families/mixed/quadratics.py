@@ -12,7 +12,7 @@ import numpy as np
 
 from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
-from ardchoice.families.mixed.persons import PersonGroup, persons_of
+from ardchoice.families.mixed.persons import Component, PersonGroup, persons_of
 
 LARGEST_UTILITY = 600.0
 """Differences of utilities are cut there: exponentials would overflow."""
@@ -72,7 +72,7 @@ class PersonQuadratics:
 def person_quadratics(
     block: Block,
     beta: Floats,
-    components: tuple[tuple[int, ...], ...] = (),
+    components: tuple[Component, ...] = (),
     shift: Floats | None = None,
 ) -> PersonQuadratics:
     """Of all persons of a block.
@@ -84,7 +84,7 @@ def person_quadratics(
     beta
         Common coefficients in block order; shape (D,). Error components have none.
     components
-        Alternatives of every error component, columns behind the D.
+        Columns behind the D.
     shift
         What each person's coefficients differ by where the quadratic is made; shape (U, E).
     """
@@ -158,7 +158,7 @@ class ScoreTestMeasure:
     """`score_test` of a block; can be sent to another process."""
 
     beta: Floats
-    components: tuple[tuple[int, ...], ...] = ()
+    components: tuple[Component, ...] = ()
 
     def __call__(self, block: Block) -> ScoreTest:
         """Of one block."""

@@ -7,7 +7,8 @@ are correlated); users see standard deviations and correlations.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,6 +18,7 @@ import numpy.typing as npt
 from ardchoice._types import Floats, Ints
 from ardchoice.families.family import Parameter, ParameterLayout
 from ardchoice.families.mixed.distributions import Distribution
+from ardchoice.families.mixed.persons import Component
 from ardchoice.numerics import Sums
 
 COMPLEX_STEP = 1e-30
@@ -34,11 +36,27 @@ class Spread(Parameter):
     distribution, sign
     alternatives
         Of an error component, which multiplies no column: those that share it. Else empty.
+    shared
+        Columns that vary together around means of their own: it multiplies their sum. Else empty.
     """
 
     distribution: Distribution = "normal"
     sign: int = 1
     alternatives: tuple[int, ...] = ()
+    shared: tuple[int, ...] = ()
+
+    @property
+    def component(self) -> Component:
+        """What it multiplies where that is no column of the design."""
+        return Component(self.alternatives, self.shared)
+
+    def moved(self, place: Mapping[int, int]) -> Parameter | None:
+        """The same where columns stand elsewhere."""
+        if not self.shared:
+            return super().moved(place)
+        if not all(c in place for c in self.shared):
+            return None
+        return replace(self, shared=tuple(sorted(place[c] for c in self.shared)))
 
 
 @dataclass(frozen=True)
@@ -83,8 +101,13 @@ class Structure:
 
     @cached_property
     def components(self) -> tuple[Spread, ...]:
-        """Error components: they have a column of their own behind those of the design."""
+        """Error components and shared tastes: their columns stand behind those of the design."""
         return tuple(s for s in self.spreads if s.column is None)
+
+    @cached_property
+    def keys(self) -> tuple[Component, ...]:
+        """What the components multiply."""
+        return tuple(s.component for s in self.components)
 
     @cached_property
     def columns(self) -> Ints:
@@ -97,7 +120,7 @@ class Structure:
     @cached_property
     def signature(self) -> tuple[object, ...]:
         """What tells structures apart."""
-        kinds = tuple((s.distribution, s.sign, s.column, s.alternatives) for s in self.spreads)
+        kinds = tuple((s.distribution, s.sign, s.column, s.component) for s in self.spreads)
         return (kinds, tuple(self.coefficient.tolist()), tuple(self.node.tolist()))
 
     def loadings_of(self, k: int) -> Ints:

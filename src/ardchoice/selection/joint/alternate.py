@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -19,16 +19,23 @@ from ardchoice.selection.joint.prices import (
 )
 from ardchoice.selection.joint.refits import TasteRefits
 from ardchoice.selection.joint.tastes import Taste, candidate_tastes, is_allowed
+from ardchoice.selection.neighbours import predict
 from ardchoice.selection.refits import Refit
-from ardchoice.selection.search import PATIENCE_STEPS, LocalSearch, Problem
+from ardchoice.selection.search import (
+    CRITERION_TOLERANCE,
+    PATIENCE_STEPS,
+    LocalSearch,
+    Problem,
+)
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import columns_of
 from ardchoice.space import Linear
 
 MAX_ROUNDS = 3
-FIRST_SEARCHES = 2
-"""Searches for random coefficients before the first for terms: variances of the first are too
-small, and the second is made around the tastes of the first."""
+MOST_SEARCHES = 6
+"""Searches for random coefficients in a row, each around the tastes of the one before."""
+SETTLED_LOGLIK = 2.0
+"""Log-likelihood that another one has to gain."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -54,6 +61,16 @@ class Joint:
     rounds: int
 
 
+@dataclass(frozen=True, eq=False)
+class State:
+    """Terms, random coefficients, their variances, and the tastes of persons (n, q)."""
+
+    fitted: Refit
+    tastes: tuple[Taste, ...]
+    variance: Floats
+    people: Floats
+
+
 class Alternation:
     """What is known while terms and tastes are searched in turns."""
 
@@ -74,25 +91,24 @@ class Alternation:
     def run(self, mnl: TermSet) -> Joint:
         """From the terms of the MNL without its interactions."""
         refits = self.refits
-        import os
-        fitted = refits.refit(self.start(mnl, linear=os.environ.get('LIN')=='1'))
+        fitted = refits.refit(self.start(mnl, linear=True))
         refits.set_tastes((), np.zeros(0))
         fitted = refits.refit(fitted.selected, fitted.beta)
-        for _ in range(FIRST_SEARCHES):
-            fitted = self.search_tastes(fitted)
-        seen = set()
-        rounds = 0
-        problem = None
+        fitted = self.settle_tastes(fitted)
+        here = self.state(fitted)
+        problem, rounds = None, 0
         while rounds < MAX_ROUNDS:
             rounds += 1
-            before = (fitted.selected, tuple(t.name for t in refits.tastes))
             problem = self.problem(fitted)
-            fitted = self.search_terms(problem, fitted)
-            fitted = self.search_tastes(fitted)
-            after = (fitted.selected, tuple(t.name for t in refits.tastes))
-            if after == before or after in seen:
+            best = min(
+                (self.settled(problem, here, found) for found in self.search_terms(problem, here)),
+                key=lambda state: self.total(problem, state),
+            )
+            if self.total(problem, best) >= self.total(problem, here) - CRITERION_TOLERANCE:
                 break
-            seen.add(after)
+            here, fitted = best, best.fitted
+        self.restore(here)
+        fitted = here.fitted
         assert problem is not None  # noqa: S101 - at least one round
         return Joint(
             fitted,
@@ -144,10 +160,56 @@ class Alternation:
             criterion = with_effective_rows(self.plain, self.constraints.columns, rows)
         return Problem(refits, self.constraints, criterion, self.signs)
 
-    def search_terms(self, problem: Problem, fitted: Refit) -> Refit:
-        """The best terms given the random coefficients."""
-        walk = LocalSearch(problem, None)
-        return walk.improve(fitted.selected, PATIENCE_STEPS, fitted.beta)
+    def search_terms(self, problem: Problem, here: State) -> list[Refit]:
+        """The best terms given the random coefficients: whatever they are, and with their means.
+
+        An attribute in another form takes the taste in this one with it, which a search over terms
+        does not see.
+        """
+        self.restore(here)
+        free = LocalSearch(problem, None).improve(
+            here.fitted.selected, PATIENCE_STEPS, here.fitted.beta
+        )
+        needs = frozenset().union(*(taste.needs for taste in here.tastes))
+        if needs <= free.selected:
+            return [free]
+        constraints = problem.constraints
+        held = replace(constraints, forced=constraints.forced | needs)
+        walk = LocalSearch(replace(problem, constraints=held), None)
+        return [free, walk.improve(here.fitted.selected, PATIENCE_STEPS, here.fitted.beta)]
+
+    def settled(self, problem: Problem, here: State, found: Refit) -> State:
+        """With the best random coefficients for other terms."""
+        self.restore(here)
+        return self.state(self.settle_tastes(found))
+
+    def total(self, problem: Problem, state: State) -> float:
+        """The criterion with a price for every random coefficient."""
+        fitted = state.fitted
+        value = predict(fitted.selected, fitted.loglik, self.constraints, problem.criterion)
+        return value + len(state.tastes) * float(np.log(self.persons))
+
+    def state(self, fitted: Refit) -> State:
+        """Where the alternation is."""
+        return State(fitted, self.refits.tastes, self.refits.variance, self.refits.people)
+
+    def restore(self, state: State) -> None:
+        """Go back to a state."""
+        self.refits.set_tastes(state.tastes, state.variance, state.people)
+
+    def settle_tastes(self, fitted: Refit) -> Refit:
+        """Random coefficients searched again around the tastes of the last search, until they stay.
+
+        Quadratics made where tastes are too small know them too small.
+        """
+        for _ in range(MOST_SEARCHES):
+            before, names = fitted.loglik, [t.name for t in self.refits.tastes]
+            fitted = self.search_tastes(fitted)
+            if names == [t.name for t in self.refits.tastes] and (
+                not names or fitted.loglik < before + SETTLED_LOGLIK
+            ):
+                break
+        return fitted
 
     def search_tastes(self, fitted: Refit) -> Refit:
         """The best random coefficients given the terms, and the terms refitted with them."""
@@ -169,12 +231,12 @@ class Alternation:
             for t, v in zip(refits.tastes, refits.variance, strict=True)
             if t.name in names
         )
-        n_alternatives = len(refits.encoding.alternatives)
         found = evidence.search(
             [k for k, _ in start],
             float(np.log(self.persons)),
-            lambda chosen: is_allowed((tastes[k] for k in chosen), n_alternatives),
+            lambda chosen: is_allowed(tastes[k] for k in chosen),
             np.array([v for _, v in start]),
+            [k for k, taste in enumerate(tastes) if taste.is_constant],
         )
         refits.set_tastes([tastes[k] for k in found.chosen], found.variance)
         return refits.refit(fitted.selected, fitted.beta)

@@ -59,7 +59,14 @@ class TasteRefits(RefitCache):
     _v: Floats
     _modes: dict[TermSet, Floats]
 
-    def set_tastes(self, tastes: Sequence[Taste], variance: Floats) -> None:
+    @property
+    def people(self) -> Floats:
+        """Tastes of every person in units of their standard deviations; shape (persons, q)."""
+        return self._v
+
+    def set_tastes(
+        self, tastes: Sequence[Taste], variance: Floats, people: Floats | None = None
+    ) -> None:
         """Other random coefficients, or other variances: all refits are forgotten."""
         u = self._v * np.sqrt(self.variance)
         before = {taste.name: u[:, k] for k, taste in enumerate(self.tastes)}
@@ -68,7 +75,7 @@ class TasteRefits(RefitCache):
         for k, taste in enumerate(self.tastes):
             if taste.name in before:
                 v[:, k] = before[taste.name] / np.sqrt(self.variance[k])
-        self._v = v
+        self._v = v if people is None else people
         self._modes.clear()
         self._known.clear()
 

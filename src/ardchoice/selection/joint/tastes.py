@@ -110,15 +110,11 @@ def _taste(term: Term, members: Sequence[int], columns: Sequence[Ints], scale: F
     return Taste(term, tuple(members), TasteColumn((), tuple(at), weights), common)
 
 
-def is_allowed(chosen: Iterable[Taste], n_alternatives: int) -> bool:
+def is_allowed(chosen: Iterable[Taste]) -> bool:
     """Whether random coefficients can be together.
 
-    Not the constants of all alternatives, one of whose variances is not identified; not a shared
-    taste for an attribute beside that of one alternative.
+    Not a shared taste for an attribute beside that of one alternative.
     """
     chosen = list(chosen)
-    import os
-    if sum(t.is_constant for t in chosen) >= max(n_alternatives, 2) + (os.environ.get('ALLJ')=='1'):
-        return False
     several = [t for t in chosen if len(t.needs) > 1]
     return not any(set(a.needs) & set(b.needs) for a in several for b in chosen if a is not b)
