@@ -17,6 +17,7 @@ from ardchoice.ard import DsviPaper, Step
 from ardchoice.data.number_text import NumberFormat
 from ardchoice.design.encoding import Levels, PersonColumns
 from ardchoice.errors import ArdchoiceError, Problem
+from ardchoice.estimation import Constraints
 from ardchoice.families import FAMILIES, Mnl, register_family
 from ardchoice.record import Note, StudyRecord
 from ardchoice.saved import Decoder, Encoder, saved_classes
@@ -79,6 +80,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         Problem("warning", "code", "message", (1, 2)),
         Note("look", "title", "text"),
         NumberFormat("number", ",", ".", "€"),
+        Constraints(fixed={"A": 1.0}, equal=(("B", "C"),), bounds={"D": (None, 0.0)}),
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
         ac.compare_families(late, "*: TT", families=[], folds=2),
         STUDIES["honest"]().evaluated(folds=0, scenarios={"A": "B: unavailable"}).evaluation,

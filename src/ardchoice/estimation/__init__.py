@@ -2,6 +2,7 @@
 
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.compare import compare
+from ardchoice.estimation.constraints import Constraints
 from ardchoice.estimation.cost_names import is_cost, is_time, sloped_attributes
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
@@ -33,6 +34,7 @@ __all__ = [
     "ALL",
     "KIND",
     "Change",
+    "Constraints",
     "Covariance",
     "CrossValidation",
     "Curve",

@@ -11,6 +11,15 @@ from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.estimation.baselines import null_loglik
+from ardchoice.estimation.constraints import (
+    Bounds,
+    Constraints,
+    Equal,
+    Fixed,
+    constraints_of,
+    full_covariances,
+    maximise_constrained,
+)
 from ardchoice.estimation.covariance import covariances
 from ardchoice.estimation.result import Result
 from ardchoice.families import (
@@ -36,6 +45,10 @@ def fit(
     spec: Specification | str | Iterable[Term | str],
     *,
     family: Family = Mnl(),  # noqa: B008 - frozen
+    fixed: Fixed | None = None,
+    start: Fixed | None = None,
+    equal: Equal = (),
+    bounds: Bounds | None = None,
     max_iterations: int = 100,
     separation: Separation = "refuse",
     executor: Any = None,
@@ -51,6 +64,16 @@ def fit(
         A specification, its text in the grammar, or a list of terms.
     family
         How utilities become probabilities and how persons differ. Default: `Mnl()`.
+    fixed
+        Parameter -> value that it keeps, such as ``{"*: CO": -1.0}``; a term stands for all its
+        coefficients. An offset is an attribute whose coefficient is fixed at 1. Default: none.
+    start
+        Parameter -> where estimation starts. Default: where the family starts.
+    equal
+        Groups of parameters with one value, such as ``[["TRAIN: TT", "CAR: TT"]]``. Default: none.
+    bounds
+        Parameter -> smallest and largest value, None for none: ``{"*: CO": (None, 0)}``. Default:
+        none.
     max_iterations
         Most Newton steps; six or seven are usual, three or four where rows are many.
     separation
@@ -93,7 +116,8 @@ def fit(
     must_be_family(family)
     with running(executor, n_threads), single_blas_thread():
         specification = as_specification(spec)
-        result = estimate(data, specification, family, max_iterations, separation)
+        constraints = constraints_of(fixed, equal, bounds, start)
+        result = estimate(data, specification, family, max_iterations, separation, constraints)
     if not result.converged:
         warnings.warn(result.notes[-1], ConvergenceWarning, stacklevel=2)
     return result
@@ -103,6 +127,10 @@ def fit_mnl(
     data: ChoiceData,
     spec: Specification | str | Iterable[Term | str],
     *,
+    fixed: Fixed | None = None,
+    start: Fixed | None = None,
+    equal: Equal = (),
+    bounds: Bounds | None = None,
     max_iterations: int = 100,
     separation: Separation = "refuse",
     executor: Any = None,
@@ -121,6 +149,10 @@ def fit_mnl(
         data,
         spec,
         family=Mnl(),
+        fixed=fixed,
+        start=start,
+        equal=equal,
+        bounds=bounds,
         max_iterations=max_iterations,
         separation=separation,
         executor=executor,
@@ -134,6 +166,7 @@ def estimate(
     family: Family,
     max_iterations: int = 100,
     separation: Separation = "refuse",
+    constraints: Constraints = Constraints(),  # noqa: B008 - frozen
 ) -> Result:
     """The same as `fit`, where data are processed as the context says; warns of nothing."""
     # 1 · Terms meet data; a weight of zero is as good as no row.
@@ -171,13 +204,24 @@ def estimate(
         separation=separation,
         finish=finish,
     )
-    maximum = family.maximise(task)
-    family = maximum.family or family
+    restriction = None
+    if constraints.is_empty:
+        maximum = family.maximise(task)
+        family, newton, notes = maximum.family or family, maximum.fit, maximum.notes
+        theta, gone = newton.beta, maximum.diverging
+    else:
+        restriction = constraints.resolved(layout).reordered(inside)
+        constrained = maximise_constrained(family, task, restriction)
+        family, newton, notes = constrained.family, constrained.fit, constrained.notes
+        theta, gone = constrained.theta, constrained.diverging
     # 3 · How sure we are, and what we compare with.
-    newton, ended = maximum.fit, maximum.fit.sums
+    ended = newton.sums
     if not isinstance(ended, ScoredSums):  # the end was not predicted
-        ended = scored_pass(family, inside, newton.beta, blocks, used.person)
-    notes = (*resolved.notes, *maximum.notes)
+        ended = scored_pass(family, inside, theta, blocks, used.person)
+    found = covariances(ended, gone)
+    if restriction is not None:
+        found = full_covariances(found, restriction)
+    notes = (*resolved.notes, *notes)
     if not newton.converged:
         notes = (*notes, _not_converged(newton.iterations, newton.decrement))
     back = layout.permutation(design.position)
@@ -185,11 +229,8 @@ def estimate(
         family=family,
         specification=specification,
         encoding=design.encoding,
-        coefficients=newton.beta[back],
-        covariances={
-            kind: matrix[back[:, None], back]
-            for kind, matrix in covariances(ended, maximum.diverging).items()
-        },
+        coefficients=theta[back],
+        covariances={kind: matrix[back[:, None], back] for kind, matrix in found.items()},
         loglik=ended.loglik,
         null_loglik=task.null_loglik,
         n_situations=len(data),
@@ -199,6 +240,7 @@ def estimate(
         decrement=newton.decrement,
         notes=notes,
         data=data,
+        constraints=None if constraints.is_empty else constraints,
     )
 
 

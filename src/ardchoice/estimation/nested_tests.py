@@ -142,6 +142,8 @@ def wald_test(restricted: Result, full: Result, *, cov: Covariance | None = None
     1
     """
     same_data([restricted, full])
+    if restricted.restriction is not None:
+        return _constraint_test(restricted, full, cov or full.default_cov)
     tested = _only_in(full, restricted)
     missing = [name for name in restricted.names if name not in set(full.names)]
     if missing or not len(tested):
@@ -154,6 +156,25 @@ def wald_test(restricted: Result, full: Result, *, cov: Covariance | None = None
     statistic = float(beta[tested] @ np.linalg.solve(matrix, beta[tested]))
     p = float(stats.chi2.sf(statistic, len(tested)))
     return Wald(statistic, len(tested), p, kind)
+
+
+def _constraint_test(restricted: Result, full: Result, kind: Covariance) -> Wald:
+    """That the constraints of the first result hold: N'(θ - t) = 0, with N orthogonal to T."""
+    restriction = restricted.restriction
+    if restriction is None or restricted.names != full.names or full.restriction is not None:
+        raise ArdchoiceError(
+            "A Wald test of constraints needs the same terms in both models, and the second "
+            "without constraints."
+        )
+    normal = linalg.null_space(restriction.turn.T)
+    if not normal.shape[1]:
+        raise ArdchoiceError("The first model has no constraint that could be tested.")
+    gap = normal.T @ (full.coefficients - restriction.offset)
+    matrix = normal.T @ full.covariance(kind).to_numpy() @ normal
+    if np.isnan(matrix).any():
+        raise ArdchoiceError("Some of the coefficients to be tested diverge: there is no test.")
+    statistic = float(gap @ np.linalg.solve(matrix, gap))
+    return Wald(statistic, len(gap), float(stats.chi2.sf(statistic, len(gap))), kind)
 
 
 def chi2_mixture_sf(x: float, weights: Floats) -> float:

@@ -18,6 +18,7 @@ from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.baselines import constants_loglik
 from ardchoice.estimation.calibrate import Calibration, calibrated
+from ardchoice.estimation.constraints import Constraints, Restriction
 from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.display import DisplayFrame
@@ -115,6 +116,8 @@ class Result:
         What it was estimated on.
     notes
         What to know of the estimates, a sentence each.
+    constraints
+        What was imposed on the parameters; None for nothing.
     """
 
     specification: Specification
@@ -131,6 +134,7 @@ class Result:
     data: ChoiceData = field(repr=False)
     family: Family = Mnl()  # noqa: RUF009 - frozen
     notes: tuple[str, ...] = ()
+    constraints: Constraints | None = None
 
     # -- Statistics -------------------------------------------------------------------------
 
@@ -151,8 +155,21 @@ class Result:
 
     @property
     def n_parameters(self) -> int:
-        """Number of parameters, P."""
-        return len(self.coefficients)
+        """Number of free parameters: P without what is fixed, equal ones once."""
+        restriction = self.restriction
+        return len(self.coefficients) if restriction is None else restriction.turn.shape[1]
+
+    @cached_property
+    def restriction(self) -> Restriction | None:
+        """What the constraints mean for the parameters; None without any."""
+        return None if self.constraints is None else self.constraints.resolved(self.layout)
+
+    @property
+    def is_fixed(self) -> npt.NDArray[np.bool_]:
+        """Which parameters are fixed, so that they have no standard error; shape (P,)."""
+        if self.restriction is None:
+            return np.zeros(len(self.coefficients), dtype=bool)
+        return self.restriction.is_fixed
 
     @cached_property
     def constants_loglik(self) -> float:
@@ -200,6 +217,8 @@ class Result:
             return None
         classical, clustered = self.covariances["classical"], self.covariances["cluster"]
         known = np.flatnonzero(~np.isnan(np.diag(classical)))
+        if self.restriction is not None:  # one of those that are equal, none that is fixed
+            known = np.intersect1d(known, self.restriction.turn.argmax(axis=0))
         if not len(known):
             return None
         at = np.ix_(known, known)
@@ -209,7 +228,12 @@ class Result:
     def is_infinite(self) -> npt.NDArray[np.bool_]:
         """Which estimates diverge, so that they have no standard error; shape (P,)."""
         unknown = np.isnan(np.diag(self.covariances["classical"]))
-        return unknown & ~self.layout.at_bound(self.coefficients)
+        at_bound = self.layout.at_bound(self.coefficients)
+        if self.restriction is not None and self.restriction.bounds is not None:
+            low, high = self.restriction.bounds[:, self.restriction.turn.argmax(axis=1)]
+            here = ~self.restriction.is_fixed
+            at_bound |= here & ((self.coefficients <= low) | (self.coefficients >= high))
+        return unknown & ~at_bound
 
     @property
     def taste_kinds(self) -> tuple[TasteKind, ...]:
@@ -257,6 +281,7 @@ class Result:
             Of the interval.
         """
         variance, parameters = np.diag(self._covariance(cov)), self.layout.parameters
+        variance = np.where(self.is_fixed, np.nan, variance)
         null = np.array([p.null_value for p in parameters])
         columns = estimate_columns(self.coefficients, np.sqrt(variance), level, null)
         # A standard deviation has zero as its boundary: half of χ² with 0 and with 1 degrees of
