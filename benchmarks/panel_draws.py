@@ -1,9 +1,9 @@
 """Choices of persons who differ, with a known truth, and real answers with shuffled covariates.
 
 Run by `panel.py`. Utilities are those of a specification fitted to the real Swissmetro choices, and
-besides one error component per alternative and a taste for time and one for cost on standardised
-columns, normal with standard deviation sd: one draw per person, or per row as a control, for which
-answers are independent.
+besides a constant of every alternative but the base, a taste for time and one for cost on
+standardised columns, normal with standard deviation sd: one draw per person, or per row as a
+control, for which answers are independent.
 """
 
 from __future__ import annotations
@@ -45,6 +45,8 @@ TRUTHS = {
 """Of the paper, and ours: other places, forms and covariates."""
 TUNED_ON = ("S1", "S2", "S3", "T1")
 """Truths that prices were chosen on; seeds below 100 were, too."""
+BASE = "CAR"
+"""The alternative without a constant."""
 NODES = 256
 """Quasi-random draws of tastes, from which choice probabilities are averaged."""
 
@@ -137,7 +139,8 @@ def simulate(draw: Draw) -> tuple[ac.ChoiceData, Floats]:
     model = ac.fit_mnl(real, TRUTHS[draw.truth], separation="allow")
     with np.errstate(divide="ignore"):
         utility = np.log(model.probabilities(real))
-    rng = np.random.default_rng([draw.seed, round(100 * draw.sd), draw.unit == "row"])
+    which = list(TRUTHS).index(draw.truth)
+    rng = np.random.default_rng([draw.seed, round(100 * draw.sd), draw.unit == "row", which])
     columns = taste_columns(real)
     if real.person is None:
         raise AssertionError("Swissmetro has persons")
@@ -160,7 +163,7 @@ def taste_columns(data: ac.ChoiceData) -> Floats:
     """What differs between persons: constants, standardised time and cost; (K, J, N)."""
     j, n = data.available.shape
     constants = np.repeat(np.eye(j)[:, :, None], n, axis=2)
-    out = [*constants]
+    out = [constants[i] for i, name in enumerate(data.alternatives) if name != BASE]
     for name in ("TT", "CO"):
         values, attribute = np.zeros((j, n)), data.attributes[name]
         for a in attribute.alternatives:

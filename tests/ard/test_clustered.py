@@ -6,10 +6,11 @@ import pytest
 from scipy import stats
 
 import ardchoice as ac
-from ardchoice.ard.clustered import _Tester, clustered_meat, term_prices
+from ardchoice.ard.clustered import _given_parents, _Tester, clustered_meat, term_prices
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import expand
+from ardchoice.ard.result import _parents
 from ardchoice.design import Design
 from ardchoice.design import design as design_module
 from ardchoice.families import evaluate_with_scores
@@ -80,6 +81,25 @@ def test_other_terms_have_the_score_test_of_persons_one_by_one(
         assert found.gain[t] == pytest.approx(q @ np.linalg.solve(left, q), rel=EXACT)
         effect = np.trace(np.linalg.solve(left, j)) / len(k)
         assert found.design_effect[t] == pytest.approx(effect, rel=EXACT)
+
+
+def test_an_interaction_is_tested_given_its_main_term_in_the_model_or_not(
+    tester: _Tester, result: ac.Result
+) -> None:
+    terms = [t.term for t in result.encoding.terms]
+    child = next(t for t, term in enumerate(terms) if str(term) == "TRAIN: CO x AGE")
+    main = terms.index(terms[child].main)
+    none = np.zeros(tester.groups.n, dtype=bool)
+    alone, given = none.copy(), none.copy()
+    alone[0] = True
+    given[[0, main]] = True
+    found = _given_parents(tester, tester.given(alone), _parents(tuple(terms)))
+    expected, without = tester.given(given), tester.given(alone)
+    for name in ("gain", "statistic", "degrees", "design_effect"):
+        values = getattr(found, name)
+        assert values[child] == pytest.approx(getattr(expected, name)[child])
+        assert values[main] == getattr(without, name)[main]
+    assert abs(found.statistic[child] - without.statistic[child]) > 1
 
 
 def test_a_copy_of_a_column_of_the_model_has_nothing_to_test(tester: _Tester) -> None:

@@ -20,7 +20,8 @@ quadratic: terms enter while they gain more than their price, and leave when the
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 import numpy as np
 from scipy import stats
@@ -140,8 +141,12 @@ def clustered_tests(
     forced: Bools,
     is_clustered: Bools,
     n: int,
+    parents: Sequence[frozenset[int]] = (),
 ) -> TermTests:
-    """Test every term given those that are worth their price.
+    """Test every term given those that are worth their price, and those it needs.
+
+    An interaction with a covariate that says nothing still has a score that is not zero on average
+    where its main term is missing: it is tested given its main term, in the model or not.
 
     Parameters
     ----------
@@ -159,6 +164,8 @@ def clustered_tests(
         Terms whose price has their design effect in it: interactions.
     n
         Choice situations.
+    parents
+        Of every term, those it needs; none where it is empty.
     """
     tester = _Tester(quadratic, meat, groups)
     inside, seen = start | forced, set()
@@ -178,7 +185,30 @@ def clustered_tests(
             break
         seen.add(inside.tobytes())
         tests = tester.given(inside)
-    return tests
+    return _given_parents(tester, tests, parents)
+
+
+def _given_parents(
+    tester: _Tester, tests: TermTests, parents: Sequence[frozenset[int]]
+) -> TermTests:
+    """The same, but for terms whose parents are not all in the model given these too."""
+    children: dict[frozenset[int], list[int]] = {}
+    for t, needed in enumerate(parents):
+        missing = frozenset(u for u in needed if not tests.in_model[u])
+        if missing:
+            children.setdefault(missing, []).append(t)
+    found = {
+        name: getattr(tests, name).copy()
+        for name in ("gain", "statistic", "degrees", "design_effect")
+    }
+    for missing, terms in children.items():
+        inside = tests.in_model.copy()
+        inside[list(missing)] = True
+        only = np.array(terms)
+        given = tester.given(inside, only)
+        for name, values in found.items():
+            values[only] = getattr(given, name)[only]
+    return replace(tests, **found)
 
 
 class _Tester:
@@ -189,45 +219,48 @@ class _Tester:
         own = np.diag(self.h)
         self.own = np.where(own > 0, own, 1.0)
 
-    def given(self, inside: Bools) -> TermTests:
-        """Of every term, given the terms inside without itself."""
-        h, meat, groups = self.h, self.meat, self.groups
+    def given(self, inside: Bools, only: Ints | None = None) -> TermTests:
+        """Of every term, or of some only, given the terms inside without itself."""
+        h, groups = self.h, self.groups
+        wanted = np.zeros(groups.n, dtype=bool)
+        wanted[slice(None) if only is None else only] = True
         active = np.flatnonzero(inside[groups.of])
         matrix = h[active[:, None], active]
         matrix.flat[:: len(active) + 1] += RIDGE_SHARE * self.own[active]
         inverse = np.linalg.inv(matrix)
+        inner = self.meat[active[:, None], active]
+        found = np.zeros((4, groups.n))
         # 1 · Terms of the model, from the inverse and the sandwich.
-        estimates = inverse @ self.b[active]
-        sandwich = inverse @ meat[active[:, None], active] @ inverse
-        # 2 · The others: S, q and J less what the model explains.
-        spread = inverse @ h[active]
-        residual = self.b - spread.T @ self.b[active]
-        cross = meat[active]
-        half = spread.T @ cross
-        rest = spread.T @ (cross[:, active] @ spread)
+        estimates, sandwich = inverse @ self.b[active], inverse @ inner @ inverse
         place = np.full(len(self.b), -1)
         place[active] = np.arange(len(active))
-        found = np.zeros((4, groups.n))
         for members, columns in groups.by_size.values():
-            here = inside[members]
-            for terms, at in ((members[here], columns[here]), (members[~here], columns[~here])):
-                if not len(terms):
-                    continue
+            mine = inside[members] & wanted[members]
+            if mine.any():
+                at = place[columns[mine]]
                 rows, cols = at[:, :, None], at[:, None, :]
-                if inside[terms[0]]:
-                    r, c = place[rows], place[cols]
-                    s = np.linalg.inv(inverse[r, c])
-                    q = np.einsum("gij,gj->gi", s, estimates[place[at]])
-                    j = s @ sandwich[r, c] @ s
-                else:
-                    mine = np.swapaxes(spread[:, at], 0, 1)  # (G, A, K)
-                    s = (
-                        h[rows, cols]
-                        - np.swapaxes(np.swapaxes(h[active][:, at], 0, 1), 1, 2) @ mine
-                    )
-                    q = residual[at]
-                    j = meat[rows, cols] - half[rows, cols] - half[cols, rows] + rest[rows, cols]
-                found[:, terms] = _tests(s, q, j, self.own[at])
+                s = np.linalg.inv(inverse[rows, cols])
+                q = np.einsum("gij,gj->gi", s, estimates[at])
+                j = s @ sandwich[rows, cols] @ s
+                found[:, members[mine]] = _tests(s, q, j, self.own[columns[mine]])
+        # 2 · The others: S, q and J less what the model explains.
+        outside = np.flatnonzero((wanted & ~inside)[groups.of])
+        cross, scores = h[active[:, None], outside], self.meat[active[:, None], outside]
+        spread = inverse @ cross
+        residual = self.b[outside] - spread.T @ self.b[active]
+        half, rest = spread.T @ scores, spread.T @ (inner @ spread)
+        place = np.full(len(self.b), -1)
+        place[outside] = np.arange(len(outside))
+        for members, columns in groups.by_size.values():
+            mine = wanted[members] & ~inside[members]
+            if mine.any():
+                full, at = columns[mine], place[columns[mine]]
+                rows, cols = at[:, :, None], at[:, None, :]
+                explained = np.einsum("agi,agj->gij", cross[:, at], spread[:, at])
+                s = h[full[:, :, None], full[:, None, :]] - explained
+                j = self.meat[full[:, :, None], full[:, None, :]] + rest[rows, cols]
+                j = j - half[rows, cols] - half[cols, rows]
+                found[:, members[mine]] = _tests(s, residual[at], j, self.own[full])
         return TermTests(inside, found[0], found[1], found[2].astype(np.intp), found[3])
 
 

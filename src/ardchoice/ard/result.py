@@ -200,6 +200,7 @@ class ArdFit:
                 forced,
                 interaction,
                 n,
+                _parents(self.terms),
             )
 
     @cached_property
@@ -305,3 +306,14 @@ class ArdFit:
             f"independent; scores vary {typical:.1f} times as much as they would then (median "
             "design effect), so that too many terms have λ > 0."
         )
+
+
+def _parents(terms: tuple[Term, ...]) -> list[frozenset[int]]:
+    """Of every interaction, the candidates at the same place with a part of its covariates."""
+    by_form: dict[Term, list[int]] = {}
+    for t, term in enumerate(terms):
+        by_form.setdefault(term.main, []).append(t)
+    return [
+        frozenset(u for u in by_form[term.main] if set(terms[u].by) < set(term.by))
+        for term in terms
+    ]
