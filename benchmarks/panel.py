@@ -1,6 +1,6 @@
 """Selection where persons answer more than once: noise, recovery, p-values, coverage, seconds.
 
-`python benchmarks/panel.py [--quick] [--parts draws,noise,intervals,held-out] [--seeds 100:105]
+`python benchmarks/panel.py [--quick] [--parts draws,noise,inclusion,...] [--seeds 100:105]
 [--truths S1,S2,...] [--methods default,...] [--study FILE] [--out RUNS.jsonl]` draws choices of
 persons whose tastes differ on the Swissmetro design (see `panel_draws.py`), shuffles covariates
 between persons on the real answers, and prints one table. With --out, runs are written as they end,
@@ -20,7 +20,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import product
 from pathlib import Path
 from typing import Any
@@ -30,6 +30,7 @@ import numpy.typing as npt
 
 import ardchoice as ac
 from ardchoice.selection import Rule
+from ardchoice.selection import inclusion as inclusion_of
 from ardchoice.settings import read_settings
 from ardchoice.space import Term
 from panel_draws import TRUTHS, Case, Draw, Unit, make
@@ -43,7 +44,7 @@ LEVELS: tuple[tuple[float, Unit], ...] = (
     (1.0, "row"),
     (2.0, "row"),
 )
-PARTS = ("draws", "noise", "intervals", "held-out")
+PARTS = ("draws", "noise", "inclusion", "intervals", "held-out")
 REFERENCE = "true terms"
 DIVISIONS, FOLDS = 3, 10
 
@@ -60,8 +61,6 @@ class Outcome:
         Of all alternatives in all situations, averaged over tastes if they are random; (J, N).
     random
         Terms with random coefficients, if the method decides on them.
-    inclusion
-        Probability of every candidate, if the method has one.
     shared
         Processor seconds that were spent before, once for several methods.
     """
@@ -69,7 +68,6 @@ class Outcome:
     terms: Iterable[Term]
     probabilities: Floats
     random: tuple[str, ...] = ()
-    inclusion: Mapping[Term, float] = field(default_factory=dict)
     shared: float = 0.0
 
 
@@ -152,8 +150,6 @@ def measured(case: Case, method: Method) -> dict[str, Any]:
             "missing": sorted(map(str, case.truth - found)),
             "extra": sorted(map(str, found - case.truth)),
         }
-    if outcome.inclusion:
-        out["inclusion"] = [[p, t in case.truth] for t, p in outcome.inclusion.items()]
     return out
 
 
@@ -186,9 +182,22 @@ def intervals(case: Case, *, honest: bool) -> dict[str, Any]:
     return {"count": len(frame), "covered": int(inside.sum())}
 
 
+def inclusion(case: Case) -> dict[str, Any]:
+    """Inclusion probability of every candidate, and whether it is true."""
+    started = time.process_time()
+    fit = case.relevance
+    found = inclusion_of(fit, ac.select(fit))
+    pairs = zip(found.probabilities.tolist(), case.space.terms, strict=True)
+    return {
+        "pairs": [[round(p, 5), t in case.truth, bool(t.by)] for p, t in pairs],
+        "seconds": time.process_time() - started,
+    }
+
+
 FIGURES: dict[str, Callable[[Case], dict[str, Any]]] = {
     "p-values": p_values,
     "honest": lambda case: intervals(case, honest=True),
+    "inclusion": inclusion,
     "selected": lambda case: intervals(case, honest=False),
 }
 
@@ -231,6 +240,9 @@ class Plan:
         if "intervals" in self.parts:
             for seed, truth, (sd, unit) in product(self.seeds, self.truths, self.levels):
                 yield Draw(truth, sd, unit, seed), ("honest", "selected")
+        if "inclusion" in self.parts:
+            for seed, truth, (sd, unit) in product(self.seeds, self.truths, self.levels):
+                yield Draw(truth, sd, unit, seed), ("inclusion",)
 
 
 def runs(plan: Plan, done: Mapping[object, Run]) -> Iterator[Run]:
@@ -262,7 +274,7 @@ def show(done: Iterable[Run]) -> None:
     simulated = [r for r in everything if not r.shuffled]
     show_recovery([r for r in simulated if "f1" in r.figures])
     show_noise([r for r in everything if r.shuffled])
-    show_inclusion([r for r in simulated if "inclusion" in r.figures])
+    show_inclusion([r for r in simulated if r.what == "inclusion"])
     show_intervals([r for r in everything if r.what in ("honest", "selected")])
 
 
@@ -333,17 +345,18 @@ def show_inclusion(some: list[Run]) -> None:
     """Share of true terms by inclusion probability."""
     if not some:
         return
-    head = f"{'sd':7}{'method':14}{'probability':>13}{'terms':>7}{'mean':>7}{'true':>7}"
+    head = f"{'sd':7}{'inclusion probability':>22}{'terms':>7}{'mean':>7}{'true':>7}"
     print(f"{head}\n{'-' * len(head)}")
-    for (sd, unit), what in product(levels_of(some), sorted({r.what for r in some})):
-        here = [r for r in some if (r.sd, r.unit, r.what) == (sd, unit, what)]
-        each = np.array([pair for r in here for pair in r.figures["inclusion"]], dtype=float)
+    for sd, unit in levels_of(some):
+        here = [r for r in some if (r.sd, r.unit) == (sd, unit)]
+        pairs = [pair[:2] for r in here for pair in r.figures["pairs"]]
+        each = np.array(pairs, dtype=float)
         for low in (0.0, 0.2, 0.4, 0.6, 0.8):
             last = low == 0.8
             inside = each[(each[:, 0] >= low) & ((each[:, 0] < low + 0.2) | last)]
             if len(inside):
                 print(
-                    f"{label(sd, unit):7}{what:14}{f'{low:.1f} to {low + 0.2:.1f}':>13}"
+                    f"{label(sd, unit):7}{f'{low:.1f} to {low + 0.2:.1f}':>22}"
                     f"{len(inside):7}{inside[:, 0].mean():7.3f}{inside[:, 1].mean():7.3f}"
                 )
     print()
@@ -389,7 +402,7 @@ def main(arguments: list[str] | None = None) -> list[Run]:
     """Run, print, and write as runs end."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="a draw or two of each kind")
-    parser.add_argument("--parts", default="draws,noise,intervals")
+    parser.add_argument("--parts", default=",".join(PARTS[:-1]))
     parser.add_argument("--truths", default=",".join(TRUTHS))
     parser.add_argument("--sds", default="0,1,2")
     parser.add_argument("--seeds", default="100:105", help="first and one past the last")

@@ -36,6 +36,10 @@ RESERVED_MODEL_NAMES = (
 """Models of every comparison, as far as the data identify them."""
 
 
+SELECTED_MODEL, AVERAGED, POSTERIOR = "selected", "averaged", "relevance posterior"
+"""What `Evaluation.predictors` compares."""
+
+
 @dataclass(frozen=True)
 class Note:
     """What a modeller must know of a study: whether something is as it should be.
@@ -170,6 +174,12 @@ class Evaluation:
         predicted (mean), observed (share), n, low, high (interval of the share).
     stability
         As `ac.stability` gives it.
+    inclusion
+        As `Study.inclusion` gives it.
+    predictors
+        Held-out prediction by the selected model, by the average over specifications and by the
+        relevance posterior, everything repeated in every fold: predictor, held_out, difference
+        (from the selected model), difference_se.
     folds
         Of the cross-validation; 0 for none.
     searched
@@ -188,6 +198,8 @@ class Evaluation:
     searched: bool = False
     notes: tuple[Note, ...] = ()
     scenarios: tuple[ScenarioRecord, ...] = ()
+    inclusion: pd.DataFrame | None = None
+    predictors: pd.DataFrame | None = None
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,13 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
 from ardchoice.estimation import Result, ScenarioOptions, fit, predict_table
-from ardchoice.evaluation import compare_families, evaluate, selection_path
+from ardchoice.evaluation import (
+    compare_families,
+    evaluate,
+    inclusion_table,
+    predict_averaged,
+    selection_path,
+)
 from ardchoice.exports import export
 from ardchoice.families import Family, Mnl, must_be_family
 from ardchoice.progress import (
@@ -103,7 +109,30 @@ class Study(StudyRecord):
             warnings.warn(str(note), ArdchoiceWarning, stacklevel=2)
         return replace(self, evaluation=found)
 
-    def predict(self, new: object = None) -> pd.DataFrame:
+    def inclusion(self) -> pd.DataFrame:
+        """How sure each candidate is: its inclusion probability, surest first.
+
+        The share of the weight of all specifications around the selected one that has the term.
+        They are compared by the criterion that selected, tempered by design effects, and obey the
+        same structure and signs.
+
+        Returns
+        -------
+        DataFrame
+            A row per candidate: term, alternative, columns, selected, probability.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real").take(range(1800))
+        >>> study = ac.specify(data, ac.SearchSpace(data, by=["GA"], base="CAR"))
+        >>> study.inclusion()["probability"].between(0, 1).all()
+        True
+        """
+        found = None if self.evaluation is None else self.evaluation.inclusion
+        return inclusion_table(self) if found is None else found.copy()
+
+    def predict(self, new: object = None, *, average: bool = False) -> pd.DataFrame:
         """Probabilities of new choice situations, read as the study's own were.
 
         Parameters
@@ -112,6 +141,9 @@ class Study(StudyRecord):
             A path or a data frame like the study's table; what was chosen, and columns that the
             specification does not use, need not be in it. Or choices that were read already.
             Default: those of the estimation.
+        average
+            Average over the specifications around the selected one, weighted as in `inclusion`.
+            Whether that predicts better is in `evaluated().evaluation.predictors`.
 
         Returns
         -------
@@ -119,6 +151,8 @@ class Study(StudyRecord):
             A row per situation in the order of the table, a column per alternative; NaN where one
             cannot be predicted, with a warning that says why.
         """
+        if average:
+            return predict_averaged(self, new)
         if new is None or isinstance(new, ChoiceData):
             return self.result.predict(new)
         return predict_table(self.result, self.data, new)

@@ -1,6 +1,6 @@
 """Relevance: the ARD prior, evidence maximisation, and the solvers."""
 
-from ardchoice.ard.clustered import TermTests, term_prices
+from ardchoice.ard.clustered import TermTests, design_effect_shares, term_prices
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard
@@ -30,6 +30,7 @@ __all__ = [
     "Step",
     "TermTests",
     "change_basis",
+    "design_effect_shares",
     "expand",
     "fit_ard",
     "laplace_evidence",

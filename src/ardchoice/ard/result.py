@@ -12,7 +12,12 @@ import pandas as pd
 from scipy import stats
 
 from ardchoice._types import Floats
-from ardchoice.ard.clustered import TermTests, clustered_meat, clustered_tests
+from ardchoice.ard.clustered import (
+    TermTests,
+    clustered_meat,
+    clustered_tests,
+    design_effect_shares,
+)
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.online_state import OnlineState, draw_memory
@@ -198,7 +203,7 @@ class ArdFit:
                 groups,
                 (self.lam > 0) & ~interaction & strong,
                 forced,
-                interaction,
+                design_effect_shares(self.terms),
                 n,
                 _parents(self.terms),
             )

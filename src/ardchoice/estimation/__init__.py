@@ -14,7 +14,7 @@ from ardchoice.estimation.nested_tests import (
     likelihood_ratio_test,
     wald_test,
 )
-from ardchoice.estimation.predict import predict_table
+from ardchoice.estimation.predict import predict_table, predict_with
 from ardchoice.estimation.refit_near import joint_loglik, refit_near
 from ardchoice.estimation.result import Covariance, Result, Score
 from ardchoice.estimation.scenarios import (
@@ -65,6 +65,7 @@ __all__ = [
     "null_loglik",
     "parse_changes",
     "predict_table",
+    "predict_with",
     "prediction",
     "probabilities",
     "refit_near",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 
 import numpy as np
 import numpy.typing as npt
@@ -25,11 +26,24 @@ from ardchoice.space import Linear
 
 
 def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFrame:
+    """As `predict_with`, by a result."""
+    return predict_with(result.encoding, result.predict, data, table)
+
+
+def predict_with(
+    encoding: Encoding,
+    predict: Callable[[ChoiceData], pd.DataFrame],
+    data: ChoiceData,
+    table: object,
+) -> pd.DataFrame:
     """Probabilities of every situation of a table that is read as `data` were.
 
     Parameters
     ----------
-    result
+    encoding
+        With every term that is used.
+    predict
+        Probabilities of situations that were read, a row each.
     data
         What was read before.
     table
@@ -41,7 +55,7 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
         A row per situation of the table in its order, a column per alternative; NaN where a
         situation cannot be predicted, and a warning that says why.
     """
-    used = used_columns(result.encoding)
+    used = used_columns(encoding)
     reasons: list[str] = []
     try:
         new = read_like(table, data, only=used, drop_invalid=False)
@@ -51,18 +65,18 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
         reasons += [message.replace(FIX_OR_DROP, "").strip() for message in errors]
     else:
         for note in (p for p in new.warnings if p.severity == "warning"):
-            warnings.warn(note.message, ArdchoiceWarning, stacklevel=3)
+            warnings.warn(note.message, ArdchoiceWarning, stacklevel=4)
     every = every_situation(table, new)
     rows = np.setdiff1d(np.arange(len(every)), dropped_situations(new))
     try:
-        found = result.predict(new)
+        found = predict(new)
     except (TransformError, SpecificationError) as error:
-        bad = unpredictable(result.encoding, new)
+        bad = unpredictable(encoding, new)
         if not bad.any() or bad.all():
             raise
         reasons.append(str(error))
         rows, new = rows[~bad], new.take(~bad)
-        found = result.predict(new)
+        found = predict(new)
     p = np.full((len(every), found.shape[1]), np.nan)
     p[rows] = found.to_numpy()
     if reasons:
@@ -72,7 +86,7 @@ def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFra
         warnings.warn(
             f"{named} cannot be predicted and left empty. {' '.join(reasons)}",
             ArdchoiceWarning,
-            stacklevel=3,
+            stacklevel=4,
         )
     return pd.DataFrame(p, pd.Index(every, name="situation"), found.columns)
 

@@ -4,6 +4,7 @@ And what is computed from a finished study: checks, willingness to pay, elastici
 """
 
 from ardchoice.evaluation.alarms import alarms
+from ardchoice.evaluation.averaging import best_predictor, inclusion_table, predict_averaged
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import (
@@ -46,6 +47,7 @@ __all__ = [
     "alarms",
     "attribute_label",
     "baselines",
+    "best_predictor",
     "calibration",
     "check_scenario",
     "compare_families",
@@ -56,7 +58,9 @@ __all__ = [
     "evaluate",
     "expected_signs",
     "held_out",
+    "inclusion_table",
     "mean_probabilities",
+    "predict_averaged",
     "relevance_table",
     "score_refit",
     "selection_path",

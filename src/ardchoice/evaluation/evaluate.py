@@ -23,6 +23,12 @@ from ardchoice.estimation import (
     fit,
     null_loglik,
 )
+from ardchoice.evaluation.averaging import (
+    can_be_averaged,
+    compare_predictors,
+    inclusion_table,
+    is_small,
+)
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import count_wrong_signs
@@ -87,6 +93,10 @@ def evaluate(
     notes: list[Note] = []
     validated, searched = _validate(record, models, folds, search_in_folds, listener, keep, notes)
     stable = _stability(record, stability_pairs, listener, keep, notes) if stability_pairs else None
+    sure = None
+    if can_be_averaged(record.fit):
+        PhaseProgress("evaluate", listener)(0, 0, "inclusion probabilities")
+        sure = keep.stage("inclusion", partial(inclusion_table, record))
     return Evaluation(
         path=path,
         comparisons=_comparisons(data, models, validated, record.structure),
@@ -96,7 +106,34 @@ def evaluate(
         searched=bool(folds and searched),
         notes=tuple(notes),
         scenarios=study_scenarios(record.result, scenarios or {}),
+        inclusion=sure,
+        predictors=_predictors(record, folds, search_in_folds, listener, keep, notes),
     )
+
+
+def _predictors(
+    record: StudyRecord,
+    folds: int,
+    search_in_folds: bool,
+    listener: Listener | None,
+    keep: Checkpointer,
+    notes: list[Note],
+) -> pd.DataFrame | None:
+    """Selected model, average and posterior; None where that is not possible or would take long."""
+    asked = search_in_folds or is_small(record.fit)
+    if not (folds and asked and can_be_averaged(record.fit)):
+        return None
+    PhaseProgress("evaluate", listener)(0, 0, "selected, averaged or posterior")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ArdchoiceWarning)
+            return compare_predictors(record, folds, keep)
+    except FileError:
+        raise
+    except ArdchoiceError as error:
+        title = "Averaged predictions not compared, as some fold cannot be searched"
+        notes.append(Note("plain", title, str(error)))
+        return None
 
 
 def _possible_folds(data: ChoiceData, folds: int) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import textwrap
 
 from ardchoice.estimation import ALL, Result, is_saved
-from ardchoice.evaluation import alarms, attribute_label, willingness_to_pay
+from ardchoice.evaluation import alarms, attribute_label, best_predictor, willingness_to_pay
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.style import one_line
 from ardchoice.space import Specification
@@ -14,6 +14,9 @@ from ardchoice.text import WIDTH, number, p_value, percent, table
 MAX_TIES_LISTED = 8
 """The specification has all."""
 MAX_WTP_LISTED = 8
+MAX_OPEN_LISTED = 12
+SURE, WORTH_A_LINE = 0.95, 0.1
+"""Inclusion probabilities from which a term is sure, and from which a dropped one is listed."""
 
 CONDITIONAL = (
     "The same choices selected the terms, so these p-values are conditional on the selection and "
@@ -41,7 +44,8 @@ def summarise_record(record: StudyRecord) -> str:
         fit = result.summary().split("\n\ncoefficient")[0]
         parts += [fit, _side_by_side(other, result), *map(_fill, record.notes), _fill(VALID)]
     compared = "" if record.families is None else str(record.families)
-    parts += [compared, _held_out(record.evaluation), _wtp(record), _near_ties(specification)]
+    parts += [compared, _held_out(record.evaluation), _predictors(record), _wtp(record)]
+    parts += [_near_ties(specification), _inclusion(record.evaluation)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -87,6 +91,43 @@ def _held_out(evaluation: Evaluation | None) -> str:
     head = [f"held-out, {evaluation.folds} folds", "coefficients", "log-likelihood", "accuracy"]
     note = "" if evaluation.searched else "\nestimated again in every fold, not selected again"
     return table(rows, head) + note
+
+
+def _predictors(record: StudyRecord) -> str:
+    evaluation = record.evaluation
+    if evaluation is None or evaluation.predictors is None:
+        return ""
+    rows = [
+        [predictor, f"{loglik:,.1f}", f"{apart:+,.1f}", f"{error:,.1f}"]
+        for predictor, loglik, apart, error in evaluation.predictors.itertuples(index=False)
+    ]
+    rows[0][2:] = ["", ""]
+    head = ["held-out, selection repeated", "log-likelihood", "difference", "std err"]
+    unit = "choices" if record.data.person is None else "persons"
+    return f"{table(rows, head)}\n{_fill(best_predictor(evaluation.predictors, unit))}"
+
+
+def _inclusion(evaluation: Evaluation | None) -> str:
+    """Terms that are open, and how many are not."""
+    if evaluation is None or evaluation.inclusion is None:
+        return ""
+    frame = evaluation.inclusion
+    p = frame["probability"]
+    open_ = frame[(p < SURE) & (frame["selected"] | (p >= WORTH_A_LINE))]
+    text = (
+        f"Inclusion probabilities: {int((p >= SURE).sum())} terms of {SURE:g} or more; "
+        f"{len(open_)} that are open"
+    )
+    rows = [
+        [one_line(str(term)), f"{p:.2f}", "selected" if selected else ""]
+        for term, selected, p in open_[["term", "selected", "probability"]]
+        .head(MAX_OPEN_LISTED)
+        .itertuples(index=False)
+    ]
+    if not rows:
+        return f"{text}."
+    more = f"\n  and {len(open_) - len(rows)} more" if len(open_) > len(rows) else ""
+    return f"{text}:\n{table(rows, ['term', 'probability', ''])}{more}"
 
 
 def _wtp(record: StudyRecord) -> str:

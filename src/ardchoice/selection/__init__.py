@@ -2,6 +2,7 @@
 
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
+from ardchoice.selection.inclusion import Inclusion, inclusion
 from ardchoice.selection.prices import criterion_of, design_effects
 from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.rules import (
@@ -33,6 +34,7 @@ __all__ = [
     "Evidence",
     "FalseDiscovery",
     "HeldOut",
+    "Inclusion",
     "LambdaAbove",
     "RefitCache",
     "Rule",
@@ -47,6 +49,7 @@ __all__ = [
     "compile_structure",
     "criterion_of",
     "design_effects",
+    "inclusion",
     "listed",
     "must_be_rule",
     "recognised_signs",

@@ -143,7 +143,10 @@ def ebic(
     p = int(searched.sum())
     weight = ebic_gamma(n, p) if gamma is None else gamma
     plain = Criterion("EBIC", log(n), weight, p, log_sets=log_sets, n=n)
-    surcharge = noise_surcharge(plain, columns[searched], noise) if gamma is None else 0.0
+    surcharge = 0.0
+    if gamma is None:
+        known = None if design_effect is None else design_effect[searched]
+        surcharge = noise_surcharge(plain, columns[searched], noise, known)
     return priced(plain, columns, design_effect, surcharge, searched)
 
 
@@ -200,8 +203,13 @@ def priced(
     )
 
 
-def noise_surcharge(plain: Criterion, columns: Ints, noise: float) -> float:
-    """What every term must cost more for no more noise than wanted to come in; zero or more."""
+def noise_surcharge(
+    plain: Criterion, columns: Ints, noise: float, design_effect: Floats | None = None
+) -> float:
+    """What every term must cost more for no more noise than wanted to come in; zero or more.
+
+    In units of its design effect d: noise of K columns gains about d χ²_K.
+    """
     p = len(columns)
     q = min(USUAL_TERMS, p // 4)
     if plain.log_sets is not None:
@@ -211,7 +219,9 @@ def noise_surcharge(plain: Criterion, columns: Ints, noise: float) -> float:
     step = float(np.diff(plain._log_ways(np.array([q, q + 1])))[0]) if p > 1 else 0.0
     # Of all candidates, those that could come into a valid set of that size.
     share = min(1.0, (q + 1) * float(np.exp(step)) / max(p - q, 1))
-    price = plain.per_coefficient * columns + 2 * plain.gamma * max(step, 0.0)
+    d = np.ones(p) if design_effect is None else np.clip(design_effect, 1.0, plain.n / exp(1))
+    price = term_prices(plain.n, columns, d, plain.per_coefficient)
+    price = (price + 2 * plain.gamma * max(step, 0.0)) / d
 
     def excess(more: float) -> float:
         return share * float(np.sum(stats.chi2.sf(price + more, columns))) - noise / safety

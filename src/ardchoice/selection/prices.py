@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.ard import ArdFit
+from ardchoice.ard import ArdFit, design_effect_shares
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.counting import log_valid_sets
 from ardchoice.selection.criterion import Criterion
@@ -13,15 +13,16 @@ from ardchoice.selection.rules import Searched
 
 
 def design_effects(fit: ArdFit) -> Floats | None:
-    """Of every candidate, one for main terms and constants; None where no person repeats.
-
-    Main terms are priced as if answers were independent: with their design effect true terms of
-    cost and time would be dropped.
-    """
+    """Of every candidate, as far as prices have it in them; None where no person repeats."""
     if not fit.persons_repeat:
         return None
-    interaction = np.array([bool(t.by) for t in fit.terms])
-    return np.where(interaction, np.maximum(fit.tests.design_effect, 1.0), 1.0)
+    excess = np.maximum(fit.tests.design_effect, 1.0) - 1.0
+    return 1.0 + design_effect_shares(fit.terms) * excess
+
+
+def _sets(constraints: Constraints) -> Floats:
+    """Ln V(q), nowhere falling: a set is not better for being so large that few are larger."""
+    return np.maximum.accumulate(log_valid_sets(constraints))
 
 
 def criterion_of(rule: Searched, fit: ArdFit, n: int, constraints: Constraints) -> Criterion:
@@ -30,7 +31,7 @@ def criterion_of(rule: Searched, fit: ArdFit, n: int, constraints: Constraints) 
         n,
         constraints.columns,
         design_effect=design_effects(fit) if rule.cluster else None,
-        log_sets=log_valid_sets(constraints) if rule.cluster else None,
+        log_sets=_sets(constraints) if rule.cluster else None,
         searched=constraints.is_searched.astype(bool),
     )
 
@@ -40,20 +41,23 @@ def formula_of(criterion: Criterion, persons: int | None) -> str:
     weight = criterion.per_coefficient / np.log(criterion.n)
     by = "" if abs(weight - 1) < 1e-9 else f"{weight:g} "
     text = f"{criterion.name.partition(' with')[0]} = -2 LL + {by}K ln n"
+    d = criterion.design_effect
+    flat = d is None or not (d > 1).any()
     if criterion.gamma > 0:
         text += f" + 2 * {criterion.gamma:.3g} ln V(q)"
     if criterion.surcharge > 0:
-        text += f" + {criterion.surcharge:.3g} q"
+        text += f" + {criterion.surcharge:.3g} {'q' if flat else 'Σ d'}"
     text += f" with n = {criterion.n:,} choice situations"
     if criterion.gamma > 0:
         text += " and V(q) valid specifications of q terms"
     text += "."
-    d = criterion.design_effect
-    if d is not None and (d > 1).any():
+    if d is not None and not flat:
         some = d[d > 1]
         text += (
             f" {persons:,} persons have several answers: an interaction costs d ln(n/d) rather "
-            f"than ln n (with K columns, as much for the same chance of noise), with design "
-            f"effects d of {some.min():.1f} to {some.max():.1f} (median {np.median(some):.1f})."
+            f"than ln n (with K columns, as much for the same chance of noise), a form in place of "
+            f"the linear one so with half of the excess of d over 1; with "
+            f"design effects d of {some.min():.1f} to {some.max():.1f} "
+            f"(median {np.median(some):.1f})."
         )
     return text

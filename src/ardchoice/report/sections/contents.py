@@ -21,6 +21,7 @@ def contents(found: Findings, command: str | None = None) -> list[Section]:
         search.relevance(found),
         search.path(found),
         search.rivals(found),
+        search.inclusion(found),
         model.checks(found),
         search.stability(found),
         about.data(found),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ardchoice.estimation import KIND, Result
-from ardchoice.evaluation import mean_probabilities
+from ardchoice.evaluation import best_predictor, mean_probabilities
 from ardchoice.record import (
     ALL_SPECIFIC,
     CONSTANTS_ONLY,
@@ -168,6 +168,8 @@ def held_out(found: Findings) -> Section:
         note=_selected_with(found, unit),
     )
     parts: list[Part] = [Text(_gain(found, unit)), table]
+    if evaluation.predictors is not None:
+        parts.append(_predictors(evaluation.predictors, unit))
     if evaluation.calibration is not None and len(evaluation.calibration):
         caption = (
             f"Calibration on held-out {unit}: mean predicted probability and observed share in "
@@ -175,6 +177,24 @@ def held_out(found: Findings) -> Section:
         )
         parts += [Figure("calibration", caption), _calibration(evaluation.calibration)]
     return Section("heldout", title, parts)
+
+
+def _predictors(frame: pd.DataFrame, unit: str) -> Table:
+    """Selected model, average over specifications, relevance posterior."""
+    return frame_table(
+        "predictors",
+        "Selected model, average over specifications or relevance posterior",
+        frame,
+        {
+            "predictor": ("predicted by", ""),
+            "held_out": ("log-likelihood", ",.1f"),
+            "difference": ("difference", "+,.1f"),
+            "difference_se": ("std. error", ",.1f"),
+        },
+        marks=bold([int(frame["held_out"].to_numpy().argmax())], 1),
+        note=f"Relevance, selection and estimation were repeated in every fold, without the "
+        f"held-out {unit}. {best_predictor(frame, unit)}",
+    )
 
 
 def _gain(found: Findings, unit: str) -> str:

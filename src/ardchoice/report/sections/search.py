@@ -165,6 +165,33 @@ def rivals(found: Findings) -> Section:
     return Section("rivals", title, parts)
 
 
+def inclusion(found: Findings) -> Section:
+    """How sure each term is."""
+    frame, title = found.evaluation.inclusion, "How sure each term is"
+    if frame is None:
+        return Section("inclusion", title, [])
+    text = (
+        "Share of the weight of all specifications around the selected one that has the term. They "
+        "obey the same structure and signs, and weigh exp(−½ difference of the criterion / d), d "
+        "being the design effect of the terms in which they differ from the selected one. A form "
+        "of an attribute is not sure where another one fits as well."
+    )
+    table = frame_table(
+        "inclusion",
+        "Inclusion probabilities",
+        frame.assign(is_selected=_yes(frame["selected"])),
+        {
+            "term": ("term", ""),
+            "is_selected": ("selected", ""),
+            "columns": ("columns", ",d"),
+            "probability": ("probability", ".3f"),
+        },
+        marks=bold(np.flatnonzero(frame["selected"]).tolist()),
+        shown=MAX_ROWS_SHOWN,
+    )
+    return Section("inclusion", title, [Text(text), table])
+
+
 def stability(found: Findings) -> Section:
     """How often terms are selected on random halves of the persons."""
     frame, title = found.evaluation.stability, "Stability selection"
