@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 
 from ardchoice.data import ChoiceData, Recoding
-from ardchoice.design import Encoding, Levels, TermColumns
+from ardchoice.design import Encoding, Levels, PersonColumns, TermColumns
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result
-from ardchoice.exports.names import MOST_NAMED, Names, words
+from ardchoice.exports.names import MOST_NAMED, Names, word, words
 from ardchoice.exports.origin import Origin, find_origin, used_by
 from ardchoice.space import BoxCox, Classes, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
 
@@ -93,6 +93,8 @@ class Coefficient:
     factors
         Alternative (from 1) -> the columns whose product it multiplies; none for a constant.
     estimate, std_err
+    classes
+        The latent classes, from 0, that have it; empty for all.
     """
 
     name: str
@@ -100,6 +102,7 @@ class Coefficient:
     factors: Mapping[int, tuple[str, ...]]
     estimate: float
     std_err: float
+    classes: tuple[int, ...] = ()
 
     @property
     def has_error(self) -> bool:
@@ -125,6 +128,10 @@ class Description:
     Attributes
     ----------
     alternatives, variables, coefficients
+    extras
+        Parameters of the family that multiply no column, without factors.
+    membership
+        Columns of persons that the family uses beside the terms.
     origin
         The table that the script reads.
     weight_scale
@@ -135,14 +142,28 @@ class Description:
     alternatives: tuple[Alternative, ...]
     variables: tuple[Variable, ...]
     coefficients: tuple[Coefficient, ...]
+    extras: tuple[Coefficient, ...]
+    membership: tuple[str, ...]
     origin: Origin
     n_situations: int
     n_persons: int | None
     weight_scale: float
 
-    def utility(self, alternative: int) -> Iterator[tuple[Coefficient, tuple[str, ...]]]:
-        """The coefficients in the utility of an alternative (from 1), with their columns."""
+    @property
+    def parameters(self) -> tuple[Coefficient, ...]:
+        """All of them."""
+        return (*self.coefficients, *self.extras)
+
+    def utility(
+        self, alternative: int, in_class: int | None = None
+    ) -> Iterator[tuple[Coefficient, tuple[str, ...]]]:
+        """The coefficients in the utility of an alternative (from 1), with their columns.
+
+        In a latent class (from 0), those that it has.
+        """
         for coefficient in self.coefficients:
+            if in_class is not None and coefficient.classes and in_class not in coefficient.classes:
+                continue
             if alternative in coefficient.factors:
                 yield coefficient, coefficient.factors[alternative]
 
@@ -169,19 +190,42 @@ def describe(result: Result, script: Path) -> Description:
             )
     origin = find_origin(data, encoding, script)
     maker = _Maker(data, encoding, origin)
-    frame = result.to_frame()
     names = [name for term in encoding.terms for name in maker.coefficients(term)]
     factors = [f for term in encoding.terms for f in maker.factors(term)]
-    rows = zip(names, result.names, factors, frame["estimate"], frame["std_err"], strict=True)
+    membership = tuple(name for one in encoding.persons for name in maker.person(one))
+    coefficients, extras = _parameters(result, maker.names, names, factors)
     return Description(
         alternatives=maker.alternatives,
         variables=tuple(maker.variables.values()),
-        coefficients=tuple(Coefficient(n, t, f, float(b), float(s)) for n, t, f, b, s in rows),
+        coefficients=coefficients,
+        extras=extras,
+        membership=membership,
         origin=origin,
         n_situations=result.n_situations,
         n_persons=result.n_persons,
         weight_scale=result.data.weight_scale,
     )
+
+
+def _parameters(
+    result: Result, names: Names, columns: list[str], factors: list[dict[int, tuple[str, ...]]]
+) -> tuple[tuple[Coefficient, ...], tuple[Coefficient, ...]]:
+    """Coefficients of columns, several of a column in latent classes; and all other parameters."""
+    frame = result.to_frame()
+    rows = zip(result.layout.parameters, frame["estimate"], frame["std_err"], strict=True)
+    coefficients, extras = [], []
+    for parameter, estimate, std_err in rows:
+        numbers = float(estimate), float(std_err)
+        if parameter.kind != "mean" or parameter.column is None:
+            name = names.new(word(parameter.name, "PARAMETER"))
+            extras.append(Coefficient(name, parameter.name, {}, *numbers, parameter.classes))
+            continue
+        name = columns[parameter.column]
+        if parameter.classes:
+            name = names.new(name, *(f"CLASS_{q + 1}" for q in parameter.classes))
+        own = factors[parameter.column]
+        coefficients.append(Coefficient(name, parameter.name, own, *numbers, parameter.classes))
+    return tuple(coefficients), tuple(extras)
 
 
 class _Maker:
@@ -192,13 +236,14 @@ class _Maker:
         self.names = Names()
         self.alt = words(data.alternatives, "ALT")
         used = used_by(encoding)
+        persons = [one.levels for one in encoding.persons if one.levels is not None]
         self.attribute = words(used.attributes, "X")
         self.covariate = words(used.covariates, "Z")
         self.level = {
             levels.name: words(levels.levels, "LEVEL")
             for term in encoding.terms
             for levels in (*([term.base] if term.base else []), *term.by)
-        }
+        } | {levels.name: words(levels.levels, "LEVEL") for levels in persons}
         codes, alone = origin.source.alternatives, Names()
         self.alternatives = tuple(
             Alternative(
@@ -274,6 +319,12 @@ class _Maker:
             return [self.level[term.base.name][v] for v in term.base.columns]
         n = 1 if term.term.what is None else len(forms_of(term))
         return [str(i) for i in range(1, n + 1)] if n > 1 else [""]
+
+    def person(self, covariate: PersonColumns) -> tuple[str, ...]:
+        """The columns of a covariate that a family uses beside the terms."""
+        if covariate.levels is not None:
+            return self._indicators(covariate.levels)
+        return self._covariate(covariate.name, [""], (Form("linear"),), is_text=False)
 
     def _indicators(self, levels: Levels) -> tuple[str, ...]:
         words = [self.level[levels.name][v] for v in levels.columns]

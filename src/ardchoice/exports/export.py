@@ -9,6 +9,7 @@ from pathlib import Path
 from ardchoice.errors import ArdchoiceError, did_you_mean
 from ardchoice.estimation import Result
 from ardchoice.exports.description import describe
+from ardchoice.exports.families import family_context, must_be_expressible
 from ardchoice.exports.readable import latex_context, text_context
 from ardchoice.exports.scripts import script_context
 from ardchoice.exports.templates import must_have_template, render
@@ -77,6 +78,7 @@ def export_result(
             f"Models are not exported to {package!r}. {did_you_mean(str(package), FORMATS)}"
         )
     must_have_template(result.family, package)
+    must_be_expressible(result, package)
     form, file = FORMATS[package], Path(path)
     file = file / form.file_name if file.is_dir() else file
     if form.is_script and file.suffix.lower() == ".py" and file.stem.lower() in TAKEN:
@@ -85,7 +87,8 @@ def export_result(
             f"{file.stem.lower()}. Name it otherwise, such as {form.file_name}."
         )
     if form.is_script:
-        context = script_context(describe(result, file), form, file.name, notes)
+        model = describe(result, file)
+        context = script_context(model, form, file.name, notes) | family_context(result, model)
         write(file, render(result, package, context))
     else:
         write(file, readable_text(result, package, notes))

@@ -103,6 +103,7 @@ def used_by(encoding: Encoding) -> Used:
     terms = [t.term for t in encoding.terms]
     what = dict.fromkeys(t.what for t in terms if t.what is not None)
     by = dict.fromkeys(name for t in terms for name in t.by)
+    by |= dict.fromkeys(one.name for one in encoding.persons)
     return Used(tuple(what), tuple(by))
 
 

@@ -14,6 +14,7 @@ from ardchoice.design import TermColumns
 from ardchoice.estimation import Result
 from ardchoice.exports.description import OWN, Form, forms_of
 from ardchoice.exports.quoting import one_line, tex
+from ardchoice.families import ParameterLayout
 from ardchoice.text import WIDTH, p_value
 from ardchoice.text import number as few_digits
 
@@ -102,10 +103,11 @@ def _form(form: Form, name: str, language: Language, transform: str) -> str:
 
 @dataclass(frozen=True)
 class Utility:
-    """A utility function: whose, and which coefficients (by position) times what."""
+    """A utility function: whose, in which class, which coefficients (by position) times what."""
 
     alternatives: tuple[str, ...]
     products: tuple[tuple[int, tuple[str, ...]], ...]
+    kind: str = ""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,35 @@ class Equation:
 
 
 def utilities(result: Result, language: Language) -> list[Utility]:
-    """The utility functions, alternatives with the same one together."""
+    """The utility functions, alternatives with the same one together; one class after the other."""
+    found = _by_column(result, language)
+    kinds = _class_places(result.layout)
+    if not kinds:
+        return found
+    out = []
+    for q, place in enumerate(kinds, 1):
+        for utility in found:
+            products = [(place[k], one) for k, one in utility.products if k in place]
+            out.append(Utility(utility.alternatives, tuple(products), f"class {q}"))
+    return out
+
+
+def _class_places(layout: ParameterLayout) -> list[dict[int, int]]:
+    """Of every latent class, column -> the position of its coefficient; empty without classes."""
+    means = [(i, p) for i, p in enumerate(layout.parameters) if p.kind == "mean"]
+    n_classes = 1 + max((max(p.classes, default=-1) for _, p in means), default=-1)
+    return [
+        {
+            p.column: i
+            for i, p in means
+            if p.column is not None and (not p.classes or q in p.classes)
+        }
+        for q in range(n_classes)
+    ]
+
+
+def _by_column(result: Result, language: Language) -> list[Utility]:
+    """Products by the position of their column."""
     encoding = result.encoding
     whose: dict[tuple[tuple[int, tuple[str, ...]], ...], list[str]] = {}
     texts = [(term, factors(term, language)) for term in encoding.terms]
@@ -132,9 +162,11 @@ def utilities(result: Result, language: Language) -> list[Utility]:
     return [Utility(tuple(names), products) for products, names in whose.items()]
 
 
-def _listed(names: tuple[str, ...], language: Language) -> str:
-    shown = [language.name(n) for n in names[:MOST_LISTED]]
-    return ", ".join(shown) + (f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else "")
+def _whose(utility: Utility, language: Language) -> str:
+    names = utility.alternatives
+    shown = ", ".join(language.name(n) for n in names[:MOST_LISTED])
+    more = f", ... ({len(names)} in all)" if len(names) > MOST_LISTED else ""
+    return shown + more + (language.name(f" in {utility.kind}") if utility.kind else "")
 
 
 def _plus(name: str, number: str, *, minus: bool = False) -> str:
@@ -172,10 +204,16 @@ def text_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
         "remarks": [line for note in notes for line in wrap(one_line(note), WIDTH)],
         "utilities": [
             Equation(
-                _listed(utility.alternatives, PLAIN),
+                _whose(utility, PLAIN),
                 tuple(_plain_line(rows[k], one) for k, one in utility.products) or ("    0",),
             )
             for utility in utilities(result, PLAIN)
+        ],
+        "details": wrap(one_line(result.family.details), WIDTH),
+        "extras": [
+            f"{one_line(name)} = {few_digits(rows[k][0])} ({few_digits(rows[k][1])})"
+            for k, (name, p) in enumerate(zip(result.names, result.layout.parameters, strict=True))
+            if p.kind != "mean"
         ],
         "grammar": [one_line(line) for line in result.specification.to_text().split("\n")],
     }
@@ -224,7 +262,7 @@ def latex_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
     return {
         "notes": [tex(note) for note in notes],
         "utilities": [
-            Equation(_listed(utility.alternatives, LATEX), tuple(_tex_lines(utility)))
+            Equation(_whose(utility, LATEX), tuple(_tex_lines(utility)))
             for utility in utilities(result, LATEX)
         ],
         "rows": [

@@ -51,7 +51,7 @@ def script_context(
         "weighted": source.weight is not None,
         "weight_scale": 1.0 if model.origin.beside else model.weight_scale,
         "title": file.rpartition(".")[0],
-        "width": max(len("log-likelihood"), *(len(c.name) for c in model.coefficients)),
+        "width": max(len("log-likelihood"), *(len(c.name) for c in model.parameters)),
         "forms": partial(_forms, is_r),
         "utility": partial(_utility, model, is_r),
         **_pylogit_memory(model),
@@ -76,9 +76,17 @@ def _pylogit_memory(model: Description) -> dict[str, Any]:
     }
 
 
-def _utility(model: Description, is_r: bool, alternative: Alternative, indent: str) -> str:
-    """The utility of an alternative as a sum of products."""
-    products = [" * ".join([c.name, *columns]) for c, columns in model.utility(alternative.number)]
+def _utility(
+    model: Description,
+    is_r: bool,
+    alternative: Alternative,
+    indent: str,
+    in_class: int | None = None,
+) -> str:
+    """The utility of an alternative, in a latent class if there are such, as a sum of products."""
+    products = [
+        " * ".join([c.name, *columns]) for c, columns in model.utility(alternative.number, in_class)
+    ]
     if not products:
         return "0"
     if len(products) == 1:
