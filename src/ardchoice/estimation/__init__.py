@@ -1,6 +1,7 @@
 """Maximum likelihood of any family: estimates, covariances, prediction, willingness to pay."""
 
 from ardchoice.estimation.baselines import null_loglik
+from ardchoice.estimation.bootstrap import Bootstrap
 from ardchoice.estimation.compare import compare
 from ardchoice.estimation.constraints import Constraints
 from ardchoice.estimation.cost_names import is_cost, is_time, sloped_attributes
@@ -33,6 +34,7 @@ from ardchoice.estimation.wtp import is_saved, levels_of
 __all__ = [
     "ALL",
     "KIND",
+    "Bootstrap",
     "Change",
     "Constraints",
     "Covariance",

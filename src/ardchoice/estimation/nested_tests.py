@@ -61,6 +61,7 @@ class Wald:
 
     def __str__(self) -> str:
         kinds = {"cluster": "clustered by person", "robust": "robust", "classical": "classical"}
+        kinds["bootstrap"] = "bootstrap"
         return (
             f"Wald = {self.statistic:.3f}, {self.df} degrees of freedom, p = {p_value(self.p)} "
             f"({kinds[self.cov]})"

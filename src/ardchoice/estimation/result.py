@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Literal
 
 import numpy as np
@@ -17,6 +18,7 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.baselines import constants_loglik
+from ardchoice.estimation.bootstrap import Bootstrap, bootstrap
 from ardchoice.estimation.calibrate import Calibration, calibrated
 from ardchoice.estimation.constraints import Constraints, Restriction
 from ardchoice.estimation.cost_names import cost_of
@@ -32,6 +34,7 @@ from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.nests import nests, own_nests
+from ardchoice.estimation.prediction_intervals import count_intervals, probability_intervals
 from ardchoice.estimation.scenarios import (
     Change,
     Curve,
@@ -53,7 +56,7 @@ from ardchoice.estimation.wtp import willingness_to_pay
 from ardchoice.families import Family, Mnl, Nested, ParameterLayout, TasteKind
 from ardchoice.space import Specification
 
-Covariance = Literal["classical", "robust", "cluster"]
+Covariance = Literal["classical", "robust", "cluster", "bootstrap"]
 MOST_CROSS = 10
 """Up to this many alternatives, cross elasticities are given by default."""
 
@@ -324,6 +327,47 @@ class Result:
         index = pd.Index(data.situation, name="situation")
         return pd.DataFrame(p.T, index=index, columns=list(self.encoding.alternatives))
 
+    def prediction_intervals(
+        self,
+        data: ChoiceData | None = None,
+        *,
+        each: bool = False,
+        cov: Covariance | None = None,
+        level: float = 0.95,
+    ) -> pd.DataFrame:
+        """How sure predictions are.
+
+        Parameters
+        ----------
+        data
+            What is predicted. Default: what the model was estimated on.
+        each
+            Every probability instead of numbers of choices.
+        cov, level
+            Which covariance, and the level of the intervals.
+
+        Returns
+        -------
+        DataFrame
+            A row per alternative: expected (weighted number of choices), std_err, low, high, and
+            prediction_low and prediction_high, between which the number itself will lie when
+            choices are independent given the attributes; answers of one person that resemble each
+            other make it vary more. With `each` a row per situation and alternative: probability,
+            std_err, low, high.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real")
+        >>> found = ac.fit_mnl(data, "*: TT + CO").prediction_intervals()
+        >>> bool((found["prediction_high"] > found["high"]).all())
+        True
+        """
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        make = probability_intervals if each else count_intervals
+        return make(self.model, data, self._uncertainty(cov, level))
+
     def shares(self, data: ChoiceData | None = None) -> pd.Series:
         """Predicted (weighted) market shares."""
         data = self.data if data is None else data
@@ -499,6 +543,54 @@ class Result:
             return cost_of(self.encoding)
         attribute_terms(self.encoding, cost)
         return cost
+
+    def bootstrap(
+        self,
+        n: int = 200,
+        *,
+        seed: int = 0,
+        n_threads: int = 1,
+        folder: str | Path | None = None,
+        progress: Callable[[int, int], None] | None = None,
+    ) -> Bootstrap:
+        """Estimate again on resampled persons (on resampled situations, without persons).
+
+        Parameters
+        ----------
+        n
+            Replications.
+        seed
+            Of the draws. Replication r is the same for every n and number of threads.
+        n_threads
+            Replications at a time.
+        folder
+            Where replications are saved as they are done, so that a bootstrap that was interrupted
+            is resumed. Default: nowhere.
+        progress
+            Called with how many replications are done, and n.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real").take(range(900))
+        >>> boot = ac.fit_mnl(data, "*: TT + CO").bootstrap(20, seed=0)
+        >>> list(boot.to_frame())
+        ['estimate', 'std_err', 'low', 'high']
+        >>> wtp = boot.result.wtp("TT", "CO", cov="bootstrap")
+        """
+        from ardchoice.estimation.maximum_likelihood import estimate
+
+        def refit(result: Result, data: ChoiceData) -> Result:
+            return estimate(
+                data,
+                result.specification,
+                result.family,
+                constraints=result.constraints or Constraints(),
+            )
+
+        return bootstrap(
+            self, n, seed, refit, n_threads=n_threads, folder=folder, progress=progress
+        )
 
     def individual(self, data: ChoiceData | None = None) -> pd.DataFrame:
         """What is known of every person given their choices; a row per person.

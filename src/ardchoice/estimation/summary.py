@@ -14,6 +14,7 @@ KIND = {
     "classical": "classical standard errors",
     "robust": "robust standard errors",
     "cluster": "standard errors clustered by person",
+    "bootstrap": "standard errors by the bootstrap over persons",
 }
 
 

@@ -138,6 +138,13 @@ class Scenario:
         columns = {"base": base, "scenario": scenario, "change": change}
         return self._frame({**columns, "low": change - half, "high": change + half})
 
+    @property
+    def shares_without_intervals(self) -> pd.DataFrame:
+        """The same without `low` and `high`, which take two more passes with gradients."""
+        total = self._segments.total[:, None]
+        base, scenario = self.totals.base / total, self.totals.scenario / total
+        return self._frame({"base": base, "scenario": scenario, "change": scenario - base})
+
     def intervals(self) -> pd.DataFrame:
         """Standard errors and intervals of all shares, as observed, after, and of the change.
 
