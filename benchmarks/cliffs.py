@@ -170,7 +170,7 @@ def main(arguments: Sequence[str] | None = None) -> dict[str, dict[str, list[Mea
         before = [] if old is None else run_case(old, case, tables, quick=options.quick)
         found[case] = {"now": now, "before": before}
         show(case, now, before)
-    print("Seconds of the processor; Grams: in units of one dense X'WX over the same data; fall:")
+    print("Seconds of the processor; Grams: units of one dense Gram pass; fall:")
     print("the largest fall of the objective between passes; x: time before by time now.")
     if options.out:
         plain = {c: {k: [asdict(m) for m in v] for k, v in b.items()} for c, b in found.items()}
