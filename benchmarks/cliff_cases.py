@@ -274,13 +274,8 @@ def random_designs(size: Size) -> list[Measured]:
 
 def many_levels(size: Size) -> list[Measured]:
     """One covariate of ever more levels, interacted with everything."""
-    survey = ac.datasets.swissmetro_choices()
-    drawn = ac.simulate_choices(survey, ac.datasets.swissmetro_specification("S2"), seed=0)
     frame = ac.datasets.swissmetro()
     frame = frame[(frame["CHOICE"] != 0) & (frame["AGE"] != 6) & (frame["PURPOSE"] != 9)]
-    if len(frame) != len(drawn):
-        raise ValueError("The rows of the survey and of the table differ.")
-    frame = frame.assign(CHOICE=drawn.chosen() + 1)
     rng = np.random.default_rng(0)
     found = []
     for levels in QUICK_LEVELS if size.quick else LEVELS:
@@ -332,9 +327,9 @@ def _names(stem: str, count: int) -> list[str]:
     return [f"{stem}{i}" for i in range(count)]
 
 
-def extreme_space(size: Size) -> list[Measured]:
+def extreme_space(_: Size) -> list[Measured]:
     """3,000 columns, most of them noise, constants shrunk as in the paper."""
-    noise = EXTREME_NOISE_PER_ALTERNATIVE // (5 if size.quick else 1)
+    noise = EXTREME_NOISE_PER_ALTERNATIVE
     data = ac.datasets.swissmetro_choices(noise_to=noise)
     data = ac.simulate_choices(data, ac.datasets.swissmetro_specification("S2"), seed=0)
     space = ac.swissmetro_space(data, "extreme")

@@ -5,7 +5,9 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.ard.constants import diverging_constants
 from ardchoice.ard.quadratic import posterior
+from ardchoice.design import Design
 
 MOST_PASSES = 20
 
@@ -78,3 +80,88 @@ def test_a_run_cut_short_warns_and_names_the_terms_that_move() -> None:
     assert not fit.converged
     assert fit.moving
     assert str(fit.moving[0]) in fit.reason
+
+
+def rises(fit: ac.ArdFit) -> bool:
+    """Whether the objective never falls between passes."""
+    return bool((np.diff([step.objective for step in fit.trace]) >= 0).all())
+
+
+@pytest.mark.parametrize("seed", [1, 51])
+@pytest.mark.parametrize("posterior_", ["diagonal", "full"])
+def test_the_objective_never_falls_between_passes(seed: int, posterior_: str) -> None:
+    data = collinear_trips(seed)
+    space = ac.SearchSpace(data, ["linear", "log1p"], by=["income"])
+    fit = ac.fit_ard(data, space, solver=ac.Newton(posterior=posterior_))  # type: ignore[arg-type]
+    assert fit.converged
+    assert rises(fit)
+
+
+def strong_tastes(never: bool) -> ac.ChoiceData:
+    """Twelve alternatives and strong tastes; some alternatives may never be chosen."""
+    rng = np.random.default_rng(3)
+    n, j = 500, 12
+    x = np.exp(0.8 * rng.standard_normal((n, j)))
+    utility = -3 * x + rng.gumbel(size=(n, j))
+    if never:
+        utility[:, 8:] = -np.inf
+    income = rng.standard_normal(n)
+    row, mode = np.divmod(np.arange(n * j), j)
+    table = pd.DataFrame({"id": row, "mode": mode, "x": x.ravel(), "income": income[row]})
+    table["chosen"] = (utility.argmax(axis=1)[row] == mode).astype(int)
+    return ac.read_long(
+        table,
+        situation="id",
+        alternative="mode",
+        chosen="chosen",
+        attributes=["x"],
+        covariates=["income"],
+    )
+
+
+@pytest.mark.filterwarnings("ignore::ardchoice.ArdchoiceWarning")
+@pytest.mark.parametrize("never", [False, True])
+def test_strong_tastes_converge_also_with_alternatives_that_nobody_chose(never: bool) -> None:
+    data = strong_tastes(never)
+    space = ac.SearchSpace(data, ["linear", "log1p"], by=["income"], generic=["x"], base="0")
+    fit = ac.fit_ard(data, space)
+    assert fit.converged
+    assert fit.passes <= 25
+    assert rises(fit)
+    table = fit.table().set_index("term")["lambda"]
+    constants = table[[name for name in table.index if name.endswith("ASC")]]
+    # A constant that diverges is shrunk; one that has an estimate is not.
+    assert np.isfinite(constants).sum() == (4 if never else 0)
+
+
+def test_constants_diverge_where_preferences_do_not_connect_alternatives() -> None:
+    """Of a, b and c: c is chosen, but never where a or b are to be had."""
+    table = pd.DataFrame(
+        {
+            "choice": ["a", "b", "a", "b", "c", "c"],
+            "a_av": [1, 1, 1, 1, 0, 0],
+            "b_av": [1, 1, 1, 1, 0, 0],
+            "c_av": [1, 1, 1, 1, 1, 1],
+            "d_av": [0, 0, 0, 0, 1, 1],
+            "x": [1.0, 2, 3, 4, 5, 6],
+        }
+    )
+    with pytest.warns(ac.ArdchoiceWarning):
+        data = ac.read_wide(
+            table,
+            alternatives=["a", "b", "c", "d"],
+            choice="choice",
+            attributes={"x": {"a": "x", "b": "x"}},
+            availability="{alt}_av",
+        )
+    terms = ac.parse_specification("a: ASC\nb: ASC\nc: ASC").terms
+    assert {str(t) for t in diverging_constants(data, Design(data, terms).encoding)} == {
+        "a: ASC",
+        "b: ASC",
+        "c: ASC",
+    }
+    terms = ac.parse_specification("b: ASC\nc: ASC\nd: ASC").terms
+    assert {str(t) for t in diverging_constants(data, Design(data, terms).encoding)} == {
+        "c: ASC",
+        "d: ASC",
+    }

@@ -5,6 +5,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.ard.sample import sample_rows, sample_size
+from ardchoice.ard.subsample_start import _log_available
 from ardchoice.design import Design
 from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.select import few_passes
@@ -94,3 +95,19 @@ def test_data_that_fit_easily_are_not_sampled_unless_told(data, space):
 def test_a_sample_too_small_to_begin_with_is_passed_over(space, data):
     fit = ac.fit_ard(data, space, solver=ac.Newton(sample=3))
     assert fit.converged
+
+
+def test_a_sample_of_few_persons_with_many_rows_each_is_not_begun_with(data, space):
+    rows = np.random.default_rng(0).integers(len(data), size=40_000)
+    keep = data.person[rows] % 12 == 0  # 99 persons, some thirty answers of each
+    many = data.take(rows[keep])
+    fit = ac.fit_ard(many, space, solver=ac.Newton(sample=1000))
+    assert fit.converged
+    assert "sample" not in fit.reason
+
+
+def test_the_log_likelihood_without_a_model_is_that_of_equal_shares(data):
+    few = data.take(np.arange(200))
+    specification = ac.parse_specification("SM: TT")
+    null = ac.fit_mnl(few, specification).null_loglik
+    assert -_log_available(Design(few, specification.terms)) == pytest.approx(null, rel=1e-12)

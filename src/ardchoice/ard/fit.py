@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
+from ardchoice.ard.constants import diverging_constants
 from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
@@ -145,7 +146,8 @@ def fit_ard(
                 f"{family.title.lower()}: fit all data at once."
             )
         design = _design(data, space, prior, memory)
-        groups, term_group = make_groups(family.layout(design.encoding), prior)
+        diverging = diverging_constants(data, design.encoding)
+        groups, term_group = make_groups(family.layout(design.encoding), prior, diverging)
         report = ProgressTrace(
             PAPER_LAMBDA_CUTOFF if not isinstance(solver, Newton) else 0.0, progress
         )
@@ -231,7 +233,9 @@ def _design(
     return Design(grouped_by_person(data), memory.encoding)
 
 
-def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDArray[np.intp]]:
+def make_groups(
+    layout: ParameterLayout, prior: Prior, diverging: frozenset[Term] = frozenset()
+) -> tuple[Groups, npt.NDArray[np.intp]]:
     """Which columns share a λ, and the group of every term (the count of groups where free).
 
     Parameters
@@ -239,6 +243,8 @@ def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDAr
     layout
         In the order of the terms.
     prior
+    diverging
+        Constants that are shrunk in any case, having no finite estimate otherwise.
     """
     numbers: dict[Term | str, int] = {}
     term_group: dict[Term | None, int] = {}
@@ -246,7 +252,7 @@ def make_groups(layout: ParameterLayout, prior: Prior) -> tuple[Groups, npt.NDAr
     for p in coefficients:
         if p.term is None or p.term in term_group:
             continue
-        if p.is_shrunk or prior.shrink_constants:
+        if p.is_shrunk or prior.shrink_constants or p.term in diverging:
             pattern = "*: *" if prior.common else _first_match(prior.tied, p.term)
             term_group[p.term] = numbers.setdefault(pattern or p.term, len(numbers))
         else:

@@ -54,6 +54,24 @@ class LambdaUpdate:
         """What is maximised, with the mean at its best."""
         return posterior(quadratic, groups, lam, self.kind).log_evidence
 
+    def objective(self, quadratic: Quadratic, groups: Groups, lam: Floats, at: Floats) -> float:
+        """What is maximised, with the mean at `at`; shape (C,)."""
+        post = posterior(quadratic, groups, lam, self.kind)
+        k = post.columns
+        away = at[k] - post.mean[k]
+        matrix = quadratic.curvature[np.ix_(k, k)]
+        short = float(away @ matrix @ away) + float(groups.precision(lam)[k] @ away**2)
+        return post.log_evidence - 0.5 * short
+
+    def price(self, quadratic: Quadratic, groups: Groups, lam: Floats) -> float:
+        """The part of the objective that is not of the mean: -½ log|H + Λ⁻¹| - ½ Σ log λ."""
+        post = posterior(quadratic, groups, lam, self.kind)
+        return post.log_evidence - quadratic.constant - 0.5 * float(quadratic.b @ post.mean)
+
+    def mean_only(self, quadratic: Quadratic, groups: Groups, lam: Floats) -> tuple[Floats, Floats]:
+        """The mean alone, where the quadratic says too little for λ."""
+        return lam, posterior(quadratic, groups, lam, self.kind).mean
+
     def early(self, quadratic: Quadratic, lam: Floats) -> tuple[Floats, Floats]:
         """The first active set, of all candidates; shape (G,), (D,)."""
         lam = fixed_point(quadratic, self.groups, lam, EARLY_ROUNDS, kind=self.kind).lam

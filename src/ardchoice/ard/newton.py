@@ -22,8 +22,10 @@ from ardchoice.ard.previous_data import PreviousData
 from ardchoice.ard.quadratic import Kind, Quadratic, posterior
 from ardchoice.ard.settle import (
     SETTLED_SD,
+    Expansion,
     PassLog,
     Problem,
+    expanded,
     full_pass,
     safe_pass,
     settle,
@@ -135,7 +137,11 @@ class _State:
 
     lam: Floats
     mean: Floats
-    quadratic: Quadratic
+    last: Expansion
+
+    @property
+    def quadratic(self) -> Quadratic:
+        return self.last.quadratic
 
 
 def _search(
@@ -157,7 +163,16 @@ def _search(
     while True:
         # 2 · Only the active terms, until mean and λ stand still; near that will do while the
         # other candidates have not been looked at.
-        end = settle(problem, state.lam, state.mean, log, before, rough=rough, highest=highest)
+        end = settle(
+            problem,
+            state.lam,
+            state.mean,
+            state.last,
+            log,
+            before,
+            rough=rough,
+            highest=highest,
+        )
         if end.hopeless and best is not None:
             return _converged(update, best, log, "no other active set leads higher")
         # Single changes of a λ can gain next to nothing: what is seen now must be exact.
@@ -167,17 +182,18 @@ def _search(
             before = log.revisit(before, end.mean)
         full = full_pass(problem.likelihood, end.mean, before, log, rough=rough)
         if full is None:
-            return _stopped(_State(end.lam, end.mean, state.quadratic), end.moving, log)
+            return _stopped(_State(end.lam, end.mean, state.last), end.moving, log)
+        last = _over_all(problem, end.lam, full, end.mean)
         # What a quadratic promised may not hold where it leads to: then back to the best.
         if end.settled:
             value = update.value(full, groups, end.lam)
             if best is not None and value < highest + START_GAIN:
                 return _converged(update, best, log, "no other active set leads higher")
-            best, highest = _State(end.lam, end.mean, full), value
+            best, highest = _State(end.lam, end.mean, last), value
         # 3 · Every candidate: should any enter, does another start end higher?
         lam, mean = update.revise(full, end.lam, first=rough, rough=rough, also=known)
-        state = _State(lam, mean, full)
-        log.note(update.value(full, groups, lam), lam)
+        state = _State(lam, mean, last)
+        log.note(last.objective, end.lam)
         if _same(lam, end.lam) and end.settled:
             return _converged(update, state, log, "nothing left to change")
         rough = False
@@ -193,31 +209,40 @@ def _from_ridge(
     mean = np.zeros(len(groups.of)) if before is None else before.at
     # The first of at least one pass: there is always one.
     quadratic = cast("Quadratic", full_pass(likelihood, mean, before, log, rough=True))
-    if before is None:
-        log.note(update.value(quadratic, groups, lam), lam)
-    if before is None and log.spend():
+    last = _over_all(problem, lam, quadratic, mean)
+    log.note(last.objective, lam)
+    log.at_zero = quadratic.value(mean) if before is None else -np.inf
+    floor, reliable = log.at_zero, before is not None
+    while not reliable and log.spend():
         # Seen from zero, which columns share what is not yet what it will be.
-        there, log.at_zero = posterior(quadratic, groups, lam).mean, quadratic.constant
-        quadratic, _, _ = safe_pass(
-            likelihood, mean, there, lam, groups, before, log, log.at_zero, rough=True
+        there = posterior(last.quadratic, groups, lam).mean
+        quadratic, at, floor = safe_pass(
+            likelihood, last.at, there, lam, groups, before, log, floor, last.at, rough=True
         )
         log.full += 1
-    lam, mean = update.early(quadratic, lam)
-    log.note(update.value(quadratic, groups, lam), lam)
-    return _State(lam, mean, quadratic)
+        reliable = last.predicts(floor, at) and at is there
+        last = expanded(update, groups, lam, quadratic, np.arange(len(at)), at, last)
+        log.note(last.objective, lam)
+    lam, mean = update.early(last.quadratic, lam)
+    return _State(lam, mean, last)
+
+
+def _over_all(problem: Problem, lam: Floats, quadratic: Quadratic, at: Floats) -> Expansion:
+    return expanded(problem.update, problem.groups, lam, quadratic, np.arange(len(at)), at)
 
 
 def _from_sample(problem: Problem, log: PassLog, begin: NewtonRun) -> _State:
     """1 · All candidates where a sample led: one pass over all data there shows the active set."""
     log.passes, log.full = log.passes + 1, log.full + 1
+    last = _over_all(problem, begin.lam, begin.quadratic, begin.mean)
     lam, mean = problem.update.revise(begin.quadratic, begin.lam, first=True, rough=False)
-    log.note(problem.update.value(begin.quadratic, problem.groups, lam), lam)
-    return _State(lam, mean, begin.quadratic)
+    log.note(last.objective, begin.lam)
+    return _State(lam, mean, last)
 
 
 def _converged(update: LambdaUpdate, state: _State, log: PassLog, reason: str) -> NewtonRun:
     lam, mean = update.exact(state.quadratic, state.lam, state.mean)
-    return _run(_State(lam, mean, state.quadratic), log, reason)
+    return _run(_State(lam, mean, state.last), log, reason)
 
 
 def _stopped(state: _State, moving: frozenset[int], log: PassLog) -> NewtonRun:

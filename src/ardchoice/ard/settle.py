@@ -40,11 +40,24 @@ REVERSAL_RATIO = -0.7
 """Ratio of a move to the last one, along it, below which the two alternate."""
 SHORTEST_STEP = 1 / 16
 """Least share of a step that is taken."""
+PREDICTED_SHARE, PREDICTED_LOGLIK = 0.5, 2.0
+"""How far a quadratic may be off where a step leads, as a share of ½ δ'Hδ, the squared length of
+the step, or in log-likelihood, for λ to be chosen there: from further away, only the mean moves."""
+SLOW_RATIO = 0.3
+"""Length of a move relative to the last from which passes count as slow."""
+FIRST_ACCELERATED = 4
+"""Moves over one active set from which passes that stay slow are accelerated."""
+ACCELERATION_MEMORY = 6
+"""Most moves that an accelerated step is made from."""
 
 
 @dataclass
 class PassLog:
-    """Passes made, the trace, and the log-likelihood at zero once it is known."""
+    """Passes made, the trace, and the log-likelihood at zero once it is known.
+
+    The trace has the highest objective reached so far: a pass that only looks whether another
+    active set leads higher repeats it.
+    """
 
     limit: int
     report: ProgressTrace
@@ -53,6 +66,7 @@ class PassLog:
     revisited: int = 0
     at_zero: float = -np.inf
     share: float = 1.0
+    reached: float = -np.inf
     trace: list[Step] = field(default_factory=list)
 
     def spend(self) -> bool:
@@ -69,8 +83,39 @@ class PassLog:
 
     def note(self, objective: float, lam: Floats) -> None:
         """Add an entry to the trace."""
+        self.reached = max(self.reached, objective)
         active = int((lam > self.report.line).sum())
-        self.trace.append(self.report(self.passes, self.limit, objective, lam, active))
+        self.trace.append(self.report(self.passes, self.limit, self.reached, lam, active))
+
+
+@dataclass(frozen=True, eq=False)
+class Expansion:
+    """A quadratic over some columns, and where it was made.
+
+    Attributes
+    ----------
+    quadratic
+        Over C columns.
+    columns
+        Which of the D, in ascending order; shape (C,).
+    at
+        All coefficients there; shape (D,).
+    exact, objective
+        The objective there, and the same without falls that the Hessian alone makes.
+    """
+
+    quadratic: Quadratic
+    columns: npt.NDArray[np.intp]
+    at: Floats
+    exact: float
+    objective: float
+
+    def predicts(self, loglik: float, at: Floats) -> bool:
+        """Whether the log-likelihood elsewhere, at shape (D,), is about what was predicted."""
+        away = (at - self.at)[self.columns]
+        length = 0.5 * float(away @ self.quadratic.curvature @ away)
+        missed = abs(loglik - self.quadratic.value(at[self.columns]))
+        return missed <= max(PREDICTED_SHARE * length, PREDICTED_LOGLIK)
 
 
 @dataclass(frozen=True, eq=False)
@@ -131,10 +176,74 @@ class _Relaxation:
         return self.share
 
 
+def expanded(
+    update: LambdaUpdate,
+    groups: Groups,
+    lam: Floats,
+    here: Quadratic,
+    columns: npt.NDArray[np.intp],
+    at: Floats,
+    last: Expansion | None = None,
+) -> Expansion:
+    """A quadratic and the objective where it was made.
+
+    The Hessian is part of the objective, and changes from pass to pass. Seen with that of the last
+    pass, a step that follows it always leads up; a fall by the change of the Hessian alone is not
+    counted.
+
+    Parameters
+    ----------
+    update, groups, lam
+        Of these columns.
+    here, columns, at
+        As in `Expansion`.
+    last
+        The pass before, over these columns at least.
+    """
+    mine = at[columns]
+    exact = update.objective(here, groups, lam, mine)
+    if last is None or exact >= last.objective:
+        return Expansion(here, columns, at, exact, exact)
+    before = last.quadratic.take(np.searchsorted(last.columns, columns))
+    change = update.price(before, groups, lam) - update.price(here, groups, lam)
+    gain = max(exact + change - last.exact, 0.0)
+    return Expansion(here, columns, at, exact, max(exact, last.objective + gain))
+
+
+class _Acceleration:
+    """Anderson's acceleration: the move that the last moves, taken together, expect to be none."""
+
+    def __init__(self) -> None:
+        self.points: list[Floats] = []
+        self.moves: list[Floats] = []
+
+    def add(self, at: Floats, move: Floats, sd: Floats) -> None:
+        """A pass at a mean, and how far it says to go; after one that went wrong, begin again."""
+        if self.moves and np.linalg.norm(move / sd) > np.linalg.norm(self.moves[-1] / sd):
+            self.points, self.moves = [], []
+        self.points = [*self.points[1 - ACCELERATION_MEMORY :], at]
+        self.moves = [*self.moves[1 - ACCELERATION_MEMORY :], move]
+
+    def is_slow(self, sd: Floats) -> bool:
+        """Whether the last moves, in standard deviations, shrink too little."""
+        if len(self.moves) < FIRST_ACCELERATED:
+            return False
+        long = [float(np.linalg.norm(move / sd)) for move in self.moves[-3:]]
+        return long[2] > SLOW_RATIO * long[1] and long[1] > SLOW_RATIO * long[0]
+
+    def next(self, sd: Floats) -> Floats:
+        """Where to go."""
+        moves, points = np.array(self.moves) / sd, np.array(self.points) / sd
+        change, path = np.diff(moves, axis=0), np.diff(points, axis=0)
+        weights = np.linalg.lstsq(change.T, moves[-1], rcond=1e-8)[0]
+        return np.asarray(sd * (points[-1] + moves[-1] - weights @ (path + change)))
+
+
 def settle(
     problem: Problem,
     lam: Floats,
     mean: Floats,
+    start: Expansion,
     log: PassLog,
     before: PreviousData | None,
     *,
@@ -148,6 +257,8 @@ def settle(
     problem
     lam, mean
         Where to start; shape (G,) and (D,).
+    start
+        The quadratic that led there.
     log
         Counts the passes.
     before
@@ -171,10 +282,11 @@ def settle(
         some = problem.likelihood.restrict(kept)
         inside, numbers = _subgroups(groups, columns)
         earlier = None if before is None else before.take(kept, columns)
-        moved, relaxation = np.inf, _Relaxation(log.share)
+        moved, relaxation, acceleration = np.inf, _Relaxation(log.share), _Acceleration()
         here, at = None, mean[columns]
         # Nothing is known yet of these columns, but that they can do no worse than none of them.
-        old, floor, sd = np.zeros_like(at), log.at_zero, np.ones_like(at)
+        old, known, floor = start.at[columns], np.zeros_like(at), log.at_zero
+        sd = np.ones_like(at)
         same_terms = True
         while same_terms:
             if not log.spend():
@@ -186,8 +298,18 @@ def settle(
                 and not earlier.is_near(at, sd)
             ):
                 earlier, floor = log.revisit(earlier, at), -np.inf
-            here, at, floor = safe_pass(some, old, at, lam[numbers], inside, earlier, log, floor)
-            if relaxation.on:
+            here, at, floor = safe_pass(
+                some, old, at, lam[numbers], inside, earlier, log, floor, known
+            )
+            mean = np.zeros(len(mean))
+            mean[columns] = at
+            predicted = start.predicts(floor, mean)
+            start = expanded(update, inside, lam[numbers], here, columns, mean, start)
+            log.note(start.objective, lam)
+            slow = acceleration.is_slow(sd)
+            if not predicted:
+                new, target = update.mean_only(here, inside, lam[numbers])
+            elif relaxation.on or slow:
                 new, target = update.local(here, inside, lam[numbers])
             else:
                 new, target = update.late(here, inside, lam[numbers], moved, rough=rough)
@@ -202,16 +324,21 @@ def settle(
             mean = np.zeros(len(mean))
             mean[columns] = target
             value = update.value(here, inside, new)
-            log.note(value, lam)
             if moved <= HOPELESS_SD and value < highest + START_GAIN:
                 return Settled(lam, mean, False, hopeless=True)
-            if rough and moved <= NEAR_SD:
+            if rough and moved <= NEAR_SD and predicted:
                 return Settled(lam, mean, False, moving)
             fresh = earlier is None or earlier.is_near(target, sd)
-            if moved <= SETTLED_SD and fresh:
+            if moved <= SETTLED_SD and fresh and predicted:
                 return Settled(lam, mean, True)
-            share = log.share = relaxation.next(move)
-            old, at = at, target if share == 1 else at + share * (target - at)
+            old = known = at
+            if predicted:
+                acceleration.add(at, target - at, sd)
+            if acceleration.is_slow(sd):
+                at = acceleration.next(sd)
+                continue
+            share = log.share = relaxation.next(move) if predicted else 1.0
+            at = target if share == 1 else at + share * (target - at)
 
 
 def smallest_sd(quadratic: Quadratic) -> Floats:
@@ -259,12 +386,14 @@ def safe_pass(
     before: PreviousData | None,
     log: PassLog,
     floor: float,
+    known: Floats,
     *,
     rough: bool = False,
 ) -> tuple[Quadratic, Floats, float]:
     """A pass at the new mean, or nearer to the old one where the new one is worse than `floor`.
 
-    Returns the quadratic, where it was expanded, and the log-likelihood there with previous data.
+    That is the log-likelihood at `known`. Returns the quadratic, where it was expanded, and the
+    log-likelihood there with previous data.
     """
     precision = groups.precision(lam)
     precision = np.where(np.isfinite(precision), precision, 0.0)
@@ -273,7 +402,7 @@ def safe_pass(
         sums = _sums(likelihood, at, rough=rough)
         loglik = sums.loglik + (0.0 if before is None else before.quadratic.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
-        lost = floor - loglik + 0.5 * float(precision @ (at**2 - old**2))
+        lost = floor - loglik + 0.5 * float(precision @ (at**2 - known**2))
         if np.isfinite(sums.curvature).all() and lost <= LOGLIK_LOSS * abs(floor):
             here = expand(sums, at)
             return (here if before is None else here + before.quadratic), at, loglik

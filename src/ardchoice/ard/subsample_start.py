@@ -86,8 +86,12 @@ def subsample_start(
         The rows over which columns are standardised.
     """
     size = sample_size(solver.sample, design)
-    rows = sample_rows(design.data, size) if size and over == "available" else np.empty(0)
-    if len(rows) < ENOUGH * design.n_columns:
+    rows = (
+        sample_rows(design.data, size)
+        if size and over == "available"
+        else np.empty(0, dtype=np.intp)
+    )
+    if len(rows) < ENOUGH * design.n_columns or _independent(design, rows) < design.n_columns:
         return None
     locally = replace(design.execution, workers=None)
     some = Design(design.data.take(rows), design.encoding, execution=locally)
@@ -102,7 +106,8 @@ def subsample_start(
     # One pass over everybody.
     likelihood = FamilyLikelihood(design, first.centre, first.scale)
     found = map_reduce(partial(_both, run.mean[design.order]), likelihood.blocks)
-    if not np.isfinite(found.sums.loglik):
+    # A sample that is nearly separated leads far away, to where all data do worse than nothing.
+    if not found.sums.loglik > -_log_available(design):
         return None
     spread = _spread(found.lie, first, design)
     change = change_basis(first, standardization_of(spread, design.encoding), design.encoding)
@@ -110,6 +115,20 @@ def subsample_start(
     quadratic = Quadratic(here.constant, change.linear(here.b), change.curvature(here.curvature))
     begin = replace(run, mean=change.coefficients(run.mean), quadratic=quadratic)
     return SubsampleStart(spread, begin, f"{run.passes} more on a sample of {len(rows):,}")
+
+
+def _independent(design: Design, rows: npt.NDArray[np.intp]) -> int:
+    """How many persons some rows are of, or rows: so many directions they can tell apart."""
+    person = design.data.person
+    return len(rows) if person is None else len(np.unique(person[rows]))
+
+
+def _log_available(design: Design) -> float:
+    """Σ w log of the number of available alternatives: minus the log-likelihood at zero."""
+    data, total = design.data, 0.0
+    for rows in data.ranges():
+        total += float(data.weights_of(rows) @ np.log(data.available[:, rows].sum(axis=0)))
+    return total
 
 
 def _spread(lie: Deviations, standard: Standardization, design: Design) -> ColumnMoments:
