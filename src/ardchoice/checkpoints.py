@@ -60,26 +60,3 @@ class NoCheckpoints:
 
 
 NOTHING = NoCheckpoints()
-
-
-def checkpointed(
-    keep: Checkpointer, name: str, step: Callable[..., T], /, **made: Callable[[], object]
-) -> Callable[..., T]:
-    """A step whose outcome is saved under a name once it is done, and not computed again then.
-
-    Parameters
-    ----------
-    keep, name
-    step
-        Its positional arguments are what the outcome refers to.
-    made
-        Options that are made when the step starts, such as a callback with a clock.
-    """
-
-    def run(*given: object, **options: object) -> T:
-        def work() -> T:
-            return step(*given, **options, **{option: make() for option, make in made.items()})
-
-        return keep.stage(name, work, *given)
-
-    return run

@@ -6,34 +6,23 @@ import time
 import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
-from functools import partial
 from pathlib import Path as FilePath
 from typing import Any, Literal
 
 import pandas as pd
 
-from ardchoice.ard import Newton, Solver, fit_ard
-from ardchoice.checkpoints import NOTHING, Checkpointer, checkpointed
+from ardchoice.ard import Newton, Solver
+from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, IdentificationError, SeparationError
-from ardchoice.estimation import Result, ScenarioOptions, fit, predict_table
-from ardchoice.evaluation import (
-    compare_families,
-    evaluate,
-    inclusion_table,
-    predict_averaged,
-    selection_path,
-)
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.estimation import ScenarioOptions, predict_table
+from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, selection_path
 from ardchoice.exports import export
 from ardchoice.families import Family, Mnl, must_be_family
 from ardchoice.progress import (
-    Listener,
-    PhaseProgress,
     Progress,
     progress_callback,
-    relevance_callback,
-    search_callback,
 )
 from ardchoice.record import Path, StudyRecord
 from ardchoice.report import summarise_record, write_report
@@ -47,13 +36,10 @@ from ardchoice.selection import (
     check_signs,
     compile_structure,
     must_be_rule,
-    select,
     with_expected_signs,
 )
 from ardchoice.space import SearchSpace, Specification
-
-_Estimated = tuple[Result, tuple[str, ...]]
-"""Estimates, and notes on them."""
+from ardchoice.stages import Stages
 
 
 class Study(StudyRecord):
@@ -263,40 +249,41 @@ def specify(
     Study
     """
     started = time.perf_counter()
-    asked, family = family, _family_of_selection(family)
-    structure = _check(data, space, structure, family)
-    rule, solver = Ebic() if rule is None else rule, solver or Newton()
-    must_be_rule(rule)
-    rule = _with_seed(rule, seed)
+    family_searched = _family_of_search(family)
+    structure = _check(data, space, structure, family_searched)
+    rule = _with_seed(Ebic() if rule is None else must_be_rule(rule), seed)
+    solver = solver or Newton()
     selected_on, estimated_on = _halves(data, seed) if honest else (data, data)
-    with running(executor, n_threads), progress_callback(progress) as callback:
-        stages = _Stages(keep, callback, solver)
-        relevance = stages.find_relevance(selected_on, space, family=family, solver=solver)
-        specification = stages.search(relevance, rule=rule, structure=structure)
+    with running(executor, n_threads), progress_callback(progress) as listener:
+        stages = Stages(keep, listener)
+        # 1 · How relevant is every candidate term?
+        relevance = stages.find_relevance(selected_on, space, family_searched, solver)
+        # 2 · Which terms do the data support, among those that obey the rules, and why?
+        specification = stages.search(relevance, rule, structure)
+        # 3 · How do persons differ, if that was left open?
         compared = None
-        if asked == "auto":
-            compared = stages.compare_families(selected_on, specification, seed=seed)
-        final = compared.result.family if compared else asked
-        result, notes = stages.estimate(estimated_on, specification, family=final, honest=honest)
-        second = None
+        if family == "auto":
+            compared = stages.compare_families(selected_on, specification, seed)
+            family = compared.result.family
+        # 4 · What are the coefficients, by maximum likelihood?
+        result, notes = stages.estimate(estimated_on, specification, family, honest=honest)
+        beside = None
         if honest:
-            second, _ = stages.estimate_again(
-                selected_on, specification, family=result.family, honest=honest
-            )
+            beside = stages.estimate_as_selected(selected_on, specification, result.family)
     study = Study(
         data=data,
         space=space,
         fit=relevance,
         specification=specification,
         result=result,
-        selection_result=second,
+        selection_result=beside,
         structure=structure,
         rule=rule,
         honest=honest,
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
         notes=notes,
-        family=None if isinstance(asked, str) or asked == family else asked,
+        family=None if compared or family == family_searched else family,
         families=compared,
     )
     for note in notes:
@@ -304,34 +291,11 @@ def specify(
     return study
 
 
-def _family_of_selection(family: object) -> Family:
-    """The family that terms are selected with."""
+def _family_of_search(family: object) -> Family:
+    """The family that terms are searched with."""
     if family == "auto":
         return Mnl()
     return must_be_family(family).for_selection
-
-
-class _Stages:
-    """The steps of `specify`, each checkpointed once it is done and reporting its progress."""
-
-    def __init__(self, keep: Checkpointer, listener: Listener | None, solver: Solver) -> None:
-        self.listener = listener
-        self.find_relevance = checkpointed(
-            keep, "relevance", fit_ard, progress=lambda: relevance_callback(listener, solver)
-        )
-        self.search = checkpointed(
-            keep, "search", select, progress=lambda: search_callback(listener), keep=lambda: keep
-        )
-        self.compare_families = partial(compare_families, listener=listener, keep=keep)
-        self._estimate = checkpointed(keep, "estimates", _estimate)
-        self.estimate_again = checkpointed(keep, "selecting", _estimate)
-
-    def estimate(self, *given: Any, **options: Any) -> _Estimated:
-        """Estimate, and say how many coefficients there are."""
-        result, notes = self._estimate(*given, **options)
-        done = f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}"
-        PhaseProgress("estimate", self.listener)(1, 1, done)
-        return result, notes
 
 
 def _with_seed(rule: Rule, seed: int) -> Rule:
@@ -360,23 +324,3 @@ def _check(
     if structure is not None:
         check_signs(structure.given_signs, data)
     return structure
-
-
-def _estimate(
-    data: ChoiceData, specification: Specification, *, family: Family, honest: bool
-) -> _Estimated:
-    """Estimates, also where some of them diverge: then a note says which."""
-    try:
-        return fit(data, specification, family=family), ()
-    except SeparationError as error:
-        note = str(error).partition("; separation=")[0] + (
-            ". Coefficients concerned are shown as large numbers without standard errors."
-        )
-        return fit(data, specification, family=family, separation="allow"), (note,)
-    except IdentificationError as error:
-        if not honest:
-            raise
-        raise IdentificationError(
-            f"The persons left for estimating cannot identify all coefficients. {error} Pool "
-            "rare levels when reading, or split the persons with another seed."
-        ) from None

@@ -225,14 +225,15 @@ class HeldOut:
         return f"held-out log-likelihood in {self.folds} folds"
 
 
-def must_be_rule(rule: object) -> None:
-    """Raise when something else comes where a rule is wanted."""
-    if not isinstance(rule, Rule):
-        name = rule.__name__ if isinstance(rule, type) else repr(rule)
-        raise ArdchoiceError(
-            "A rule is a value such as ac.Ebic(), ac.Bic(), ac.HeldOut() or "
-            f"ac.LambdaAbove(0.002), not {name}."
-        )
+def must_be_rule(rule: object) -> Rule:
+    """The rule itself; an error where something else comes."""
+    if isinstance(rule, Rule):
+        return rule
+    name = rule.__name__ if isinstance(rule, type) else repr(rule)
+    raise ArdchoiceError(
+        "A rule is a value such as ac.Ebic(), ac.Bic(), ac.HeldOut() or "
+        f"ac.LambdaAbove(0.002), not {name}."
+    )
 
 
 Threshold = LambdaAbove | Evidence | FalseDiscovery

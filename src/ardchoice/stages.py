@@ -1,0 +1,109 @@
+"""`Stages`: the steps of `specify`, each saved once it is done and reporting its progress."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ardchoice.ard import ArdFit, Solver, fit_ard
+from ardchoice.checkpoints import Checkpointer
+from ardchoice.data import ChoiceData
+from ardchoice.errors import IdentificationError, SeparationError
+from ardchoice.estimation import Result, fit
+from ardchoice.evaluation import compare_families
+from ardchoice.families import Family
+from ardchoice.progress import Listener, PhaseProgress, relevance_callback, search_callback
+from ardchoice.record import FamilyComparison
+from ardchoice.selection import Rule, Structure, select
+from ardchoice.space import SearchSpace, Specification
+
+Estimated = tuple[Result, tuple[str, ...]]
+"""Estimates, and notes on them."""
+
+
+@dataclass(frozen=True)
+class Stages:
+    """The steps of `specify`.
+
+    Attributes
+    ----------
+    keep
+        Where outcomes are saved; what is there already is not computed again.
+    listener
+        Called with the progress.
+    """
+
+    keep: Checkpointer
+    listener: Listener | None
+
+    def find_relevance(
+        self, data: ChoiceData, space: SearchSpace, family: Family, solver: Solver
+    ) -> ArdFit:
+        """How relevant every candidate is."""
+
+        def work() -> ArdFit:
+            progress = relevance_callback(self.listener, solver)
+            return fit_ard(data, space, family=family, solver=solver, progress=progress)
+
+        return self.keep.stage("relevance", work, data, space)
+
+    def search(self, relevance: ArdFit, rule: Rule, structure: Structure | None) -> Specification:
+        """The specification that the data support among those that obey the structure."""
+
+        def work() -> Specification:
+            progress = search_callback(self.listener)
+            return select(relevance, rule, structure=structure, progress=progress, keep=self.keep)
+
+        return self.keep.stage("search", work, relevance)
+
+    def compare_families(
+        self, data: ChoiceData, specification: Specification, seed: int
+    ) -> FamilyComparison:
+        """The specification in several families."""
+        return compare_families(
+            data, specification, seed=seed, listener=self.listener, keep=self.keep
+        )
+
+    def estimate(
+        self, data: ChoiceData, specification: Specification, family: Family, *, honest: bool
+    ) -> Estimated:
+        """Maximum likelihood; with `honest`, on persons that did not select."""
+
+        def work() -> Estimated:
+            try:
+                return _estimate(data, specification, family)
+            except IdentificationError as error:
+                raise _of_one_half(error) if honest else error from None
+
+        result, notes = self.keep.stage("estimates", work, data, specification)
+        done = f"{result.n_parameters} coefficients, log-likelihood {result.loglik:,.1f}"
+        PhaseProgress("estimate", self.listener)(1, 1, done)
+        return result, notes
+
+    def estimate_as_selected(
+        self, data: ChoiceData, specification: Specification, family: Family
+    ) -> Result:
+        """The same on the persons that selected, to be set beside."""
+
+        def work() -> Estimated:
+            return _estimate(data, specification, family)
+
+        return self.keep.stage("selecting", work, data, specification)[0]
+
+
+def _estimate(data: ChoiceData, specification: Specification, family: Family) -> Estimated:
+    """Estimates, also where some of them diverge: then a note says which."""
+    try:
+        return fit(data, specification, family=family), ()
+    except SeparationError as error:
+        note = str(error).partition("; separation=")[0] + (
+            ". Coefficients concerned are shown as large numbers without standard errors."
+        )
+        return fit(data, specification, family=family, separation="allow"), (note,)
+
+
+def _of_one_half(error: IdentificationError) -> IdentificationError:
+    """What to do where half of the persons do not identify what the other half selected."""
+    return IdentificationError(
+        f"The persons left for estimating cannot identify all coefficients. {error} Pool rare "
+        "levels when reading, or split the persons with another seed."
+    )
