@@ -101,3 +101,28 @@ def test_a_study_predicts_tables_paths_and_choices_also_after_loading(
             np.testing.assert_allclose(one.predict(new), expected, rtol=1e-9)
     with pytest.raises(ac.ArdchoiceError, match=r"study\.predict\(table\)"):
         study.result.predict(str(tmp_path / "new.csv"))  # type: ignore[arg-type]
+
+
+def test_values_beyond_those_of_the_estimation_are_a_warning(
+    table: pd.DataFrame, data: ac.ChoiceData
+) -> None:
+    result = ac.fit_mnl(data, SPECIFICATION)
+    new = table.head(5).assign(time_bus=[2.0, 3.0, 50.0, 60.0, 4.0])
+    with pytest.warns(ac.ArdchoiceWarning, match=r"time of bus .*extrapolates in 2 of 5"):
+        p = predict_table(result, data, new)
+    assert p.notna().all(axis=None)
+
+
+def test_rows_of_weight_zero_are_predicted(table: pd.DataFrame) -> None:
+    weighted = ac.read_wide(
+        table.assign(w=(np.arange(ROWS) > 9) * 2.0),
+        alternatives=["bus", "car"],
+        choice="pick",
+        attributes={"time": "time_{alt}"},
+        weight="w",
+    )
+    result = ac.fit_mnl(weighted, "*: time")
+    assert result.n_situations == ROWS - 10
+    again = table.assign(w=0.0)
+    assert len(predict_table(result, weighted, again).dropna()) == ROWS
+    assert len(result.predict(weighted)) == ROWS

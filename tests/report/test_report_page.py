@@ -246,3 +246,11 @@ def test_tables_sort_by_number_with_missing_ones_last(page: str, tmp_path: Path)
     evidence = plain_study().fit.table()["evidence"].to_numpy(float)
     wanted = [show(float(v), "figures") for v in np.sort(evidence)]  # not a number comes last
     assert title == wanted
+
+
+def test_marks_can_be_heard(page: str) -> None:
+    # The sign itself is hidden from screen readers, and a word stands in its place.
+    for verdict, word in (("good", "Passed"), ("look", "To be looked at"), ("bad", "Problem")):
+        marks = re.findall(rf'<li class="{verdict}">(.*?)<strong>', page, re.S)
+        assert all(f'<span class="spoken">{word}: </span>' in mark for mark in marks)
+    assert '<span class="spoken">Passed: </span>' in page

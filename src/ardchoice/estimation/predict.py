@@ -22,6 +22,7 @@ from ardchoice.data import (
 from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import ArdchoiceWarning, DataError, SpecificationError, TransformError
 from ardchoice.estimation.result import Result
+from ardchoice.estimation.scenarios.apply import ObservedRange
 from ardchoice.space import Linear
 
 
@@ -77,6 +78,8 @@ def predict_with(
         reasons.append(str(error))
         rows, new = rows[~bad], new.take(~bad)
         found = predict(new)
+    for beyond in ObservedRange(data, encoding).beyond(new):
+        warnings.warn(beyond, ArdchoiceWarning, stacklevel=4)
     p = np.full((len(every), found.shape[1]), np.nan)
     p[rows] = found.to_numpy()
     if reasons:

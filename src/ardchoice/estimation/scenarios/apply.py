@@ -303,6 +303,25 @@ class ObservedRange:
             out += _newly_available(before, after.data, j, used)
         return out
 
+    def beyond(self, new: ChoiceData) -> list[str]:
+        """Where situations to be predicted leave what the model was estimated on."""
+        out: list[str] = []
+        used = dict.fromkeys(name for term in self.encoding.terms for name in names_of(term))
+        for name in used:
+            if name in new.attributes and new.attributes[name].levels is None:
+                attribute = new.attributes[name]
+                for j in attribute.alternatives:
+                    shared, here = self._sharing(name, j), new.available[j]
+                    if shared and here.any():
+                        what = f"{name} of {new.alternatives[j]}"
+                        known = self._range((name, shared))
+                        out += _outside(what, attribute.of(j)[here], known, "here")
+            elif name in new.covariates and new.covariates[name].levels is None:
+                values = new.covariates[name].numbers()
+                if len(values):
+                    out += _outside(name, values, self._covariate_range(name), "here")
+        return out
+
     def _attribute_notes(self, before: ChoiceData, after: ChoiceData, name: str) -> list[str]:
         old, new = before.attributes[name], after.attributes[name]
         if new.levels is not None:
@@ -319,11 +338,14 @@ class ObservedRange:
         return out
 
     def _covariate_notes(self, before: ChoiceData, after: ChoiceData, name: str) -> list[str]:
+        return _outside(name, after.covariates[name].numbers(), self._covariate_range(name))
+
+    def _covariate_range(self, name: str) -> tuple[float, float]:
         key = (name, ())
         if key not in self._found:
             values = self.data.covariates[name].numbers()
             self._found[key] = float(values.min()), float(values.max())
-        return _outside(name, after.covariates[name].numbers(), self._found[key])
+        return self._found[key]
 
     def _sharing(self, name: str, alternative: int) -> tuple[int, ...]:
         """The alternatives that share coefficients of an attribute with one."""
@@ -353,7 +375,9 @@ def has_changed(old: Attribute, new: Attribute, alternative: int, rows: Bools) -
     return not np.array_equal(old.of(alternative)[rows], new.of(alternative)[rows])
 
 
-def _outside(what: str, values: Floats, known: tuple[float, float]) -> list[str]:
+def _outside(
+    what: str, values: Floats, known: tuple[float, float], where: str = "in the scenario"
+) -> list[str]:
     """A sentence when values leave the range that is known."""
     low, high = known
     slack = RANGE_TOLERANCE * max(high - low, abs(high), abs(low))
@@ -362,7 +386,7 @@ def _outside(what: str, values: Floats, known: tuple[float, float]) -> list[str]
         return []
     beyond = int(np.count_nonzero((values < low - slack) | (values > high + slack)))
     return [
-        f"{what} runs from {smallest:.4g} to {largest:.4g} in the scenario; the model was "
+        f"{what} runs from {smallest:.4g} to {largest:.4g} {where}; the model was "
         f"estimated on {low:.4g} to {high:.4g}. It extrapolates in {beyond:,} of {len(values):,} "
         "situations."
     ]

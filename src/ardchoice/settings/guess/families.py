@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 
 from ardchoice.data import recognised_kind
 from ardchoice.settings.guess.words import (
@@ -19,7 +20,9 @@ from ardchoice.settings.guess.words import (
 
 MAX_ALTERNATIVE_WORDS = 3
 """Words that the name of an alternative may have in a column's name."""
-MAX_ALTERNATIVE_SETS = 60
+MAX_INTERSECTED_SETS = 150
+"""Sets of words of which every two are intersected, the smallest first."""
+MAX_ALTERNATIVE_SETS = 100
 """Sets of alternatives looked at, those with the most columns first."""
 
 Template = tuple[str, str]
@@ -65,6 +68,12 @@ def find_families(names: Sequence[str]) -> list[Family]:
         if len(where) > 1:
             key = frozenset(where)
             sets[key] = sets.get(key, 0) + len(where)
+    # Words of one template may be more than alternatives: what several have in common is less.
+    several = sorted({frozenset(w) for w in cuts.values() if len(w) > 1}, key=len)
+    for one, two in combinations(several[:MAX_INTERSECTED_SETS], 2):
+        common = one & two
+        if len(common) > 1:
+            sets.setdefault(common, 2 * len(common))
     for together in (_union(cuts, 0), _union(cuts, 1)):
         if together:
             sets.setdefault(together, len(together))
@@ -158,6 +167,17 @@ def pattern_of(template: Template) -> str:
     return f"{template[0]}{{alt}}{template[1]}"
 
 
+def _part_names(family: Family) -> int:
+    """Alternatives with a single column whose name has that of another: ``PT``, ``marginal PT``."""
+    counts = Counter(a for where in family.templates.values() for a in where)
+    split = {a: {w.casefold() for w in pieces(a) if w[0].isalnum()} for a in family.alternatives}
+    return sum(
+        counts[a] == 1 and counts[b] > 1 and split[b] < split[a]
+        for a in family.alternatives
+        for b in family.alternatives
+    )
+
+
 def plausibility(family: Family) -> float:
     """How much alternatives sound like alternatives rather than like attributes or people."""
     n = len(family.alternatives)
@@ -183,6 +203,7 @@ def plausibility(family: Family) -> float:
     )
     return (
         -4.0 * bad / max(n, 1)
+        - 2.0 * _part_names(family)
         + 1.0 * min(good, 2) / 2
         + 0.3 * alone
         - 6.0 * items

@@ -24,6 +24,7 @@ from ardchoice.settings.guess.long import find_layouts, guess_long, together, tw
 from ardchoice.settings.guess.page import write_page
 from ardchoice.settings.guess.people import find_covariates, find_person, find_weight
 from ardchoice.settings.guess.plan import plan_space
+from ardchoice.settings.guess.prefix import common_prefix, with_prefix
 from ardchoice.settings.guess.profile import Column, named, profile_table
 from ardchoice.settings.guess.roles import Finding, Roles
 from ardchoice.settings.guess.values import without_totals
@@ -124,13 +125,19 @@ def _look(table: Table, answers: Mapping[str, str]) -> tuple[list[Column], Roles
     if not len(table):
         raise ArdchoiceError(f"{table.name} has no rows.")
     columns = profile_table(table)
-    return columns, guess_roles(columns, answers, table.name)
+    return columns, guess_roles(columns, answers)
 
 
-def guess_roles(
-    columns: Sequence[Column], answers: Mapping[str, str], name: str = "the table"
-) -> Roles:
+def guess_roles(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles:
     """The role of every column, from their profiles alone."""
+    prefix = common_prefix([c.name for c in columns])
+    if prefix and not answers:
+        bare = [replace(c, name=c.name[len(prefix) :]) for c in columns]
+        return with_prefix(_guess_roles(bare, answers), prefix)
+    return _guess_roles(columns, answers)
+
+
+def _guess_roles(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles:
     wanted = answers.get("layout")
     wide = guess_wide(columns, answers) if wanted != "long" else None
     layouts = find_layouts(columns, answers) if wanted != "wide" else []

@@ -29,6 +29,8 @@ MAX_TEXT_LEVELS = 30
 """Texts with more levels are no categories that a model could use."""
 MAX_CODE_VALUES = 60
 """Beyond this many distinct whole numbers they are surely quantities."""
+MAX_PREFIX_LETTERS = 2
+"""Letters that may stand before a name without being a word of it."""
 RARE_LEVEL_SHARE = 0.02
 """Levels with a smaller share of the rows are pooled."""
 MISSING_LEVEL = "unknown"
@@ -75,13 +77,20 @@ def find_weight(columns: Sequence[Column], answers: Mapping[str, str]) -> Findin
     if "weight" in answers:
         return Finding(answers["weight"] or None, "as you said")
     for column in columns:
-        called = says(column.name, WEIGHT_WORDS)
-        if called == 2 and column.numeric and column.low >= 0 and not column.is_constant:
+        if is_weight(column.name) and column.numeric and column.low >= 0 and not column.is_constant:
             if column.missing:
                 continue
             why = f"it is called so, from {column.low:g} to {column.high:g}"
             return Finding(column.name, why, confidence=0.9)
     return Finding(None, "no column is called a weight")
+
+
+def is_weight(name: str) -> bool:
+    """Whether a column is called a weight, perhaps behind a letter or two: ``q_weight``."""
+    each = words(name)
+    called = [w for w in each if w in WEIGHT_WORDS]
+    others = "".join(w for w in each if w not in WEIGHT_WORDS)
+    return says(name, WEIGHT_WORDS) == 2 or (len(called) == 1 and len(others) <= MAX_PREFIX_LETTERS)
 
 
 def find_covariates(

@@ -21,15 +21,19 @@ from ardchoice.settings.guess.families import (
     pattern_of,
     plausibility,
 )
+from ardchoice.settings.guess.people import is_code, is_place
 from ardchoice.settings.guess.profile import Column, named
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
 from ardchoice.settings.guess.words import (
     AVAILABLE_WORDS,
     CHOICE_WORDS,
+    NUMBER_OF_WORDS,
     OPT_OUT_WORDS,
     SURE_CHOICE_WORDS,
+    people_rank,
     plain,
     says,
+    words,
 )
 
 MIN_CODE_SHARE = 0.02
@@ -44,8 +48,12 @@ MIN_NUMBERED_SHARE = 0.5
 """Share of numbered columns whose number must occur as a code of the choice."""
 CHOICE_CONFIDENCE = {"name": 0.95, "number": 0.6, "order": 0.4}
 """How sure a choice column is that is not called so, by how its values match the alternatives."""
+VALUES_CONFIDENCE = 0.7
+"""How sure codes are that money and time speak for."""
 UNEXPLAINED_CONFIDENCE = 0.6
 """How sure codes are at most where some have no columns."""
+SINGLE_COLUMN_WORTH = 0.1
+"""How much a column that only one alternative has speaks for a family."""
 NEAR_SCORE_DIFFERENCE = 3.0
 """A choice column whose score is lower by less than this is worth a mention."""
 
@@ -83,6 +91,9 @@ def guess_wide(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles |
     best = matches[0]
     templates, available = _availability(best.family, columns, answers)
     best, by_availability = _check_codes(best, available, columns)
+    by_values = False
+    if best.how == "order" and not by_availability:
+        best, by_values = ordered_by_values(best, templates, columns)
     alternatives, without, notes = _alternatives(best)
     others = [
         m.choice.name
@@ -92,7 +103,7 @@ def guess_wide(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles |
     findings = {
         "layout": Finding("wide", _why_wide(best)),
         "choice": _choice_finding(best, tuple(dict.fromkeys(others))[:3], answers),
-        "alternatives": _alternatives_finding(best, by_availability),
+        "alternatives": _alternatives_finding(best, by_availability, by_values),
         "availability": _availability_finding(best, available),
     }
     doubts = list(notes)
@@ -149,7 +160,9 @@ def _could_be_choice(column: Column) -> bool:
 def _size(family: Family) -> float:
     """More columns that fit speak for a family, ever less so."""
     whole = sum(len(w) for w in family.templates.values() if len(w) == len(family.alternatives))
-    return log(1 + whole + 0.5 * (len(family.columns) - whole))
+    single = sum(len(w) == 1 for w in family.templates.values())
+    partial = len(family.columns) - whole - single
+    return log(1 + whole + 0.5 * partial + SINGLE_COLUMN_WORTH * single)
 
 
 def match_codes(family: Family, column: Column, asked: bool = False) -> Match | None:
@@ -293,6 +306,43 @@ def _check_codes(
     return replace(match, codes={a: matched[a] for a in names}), True
 
 
+@np.errstate(all="ignore")  # values may be of any size
+def ordered_by_values(
+    match: Match, templates: Mapping[Template, Mapping[str, str]], columns: Sequence[Column]
+) -> tuple[Match, bool]:
+    """Codes matched by order are tried against money and time: people avoid both.
+
+    For every code and alternative, the mean of what the alternative costs more than the others in
+    rows with that code, less its mean in all rows: constants of alternatives play no part. The
+    order with the least sum is the one in which choices answer to costs.
+
+    Returns the match, perhaps with codes in another order, and whether values spoke.
+    """
+    names, choice = match.family.alternatives, match.choice
+    codes = [code for code in match.codes.values() if choice and code in choice.labels]
+    if choice is None or len(codes) != len(names) or len(names) > MAX_PERMUTED_ALTERNATIVES:
+        return match, False
+    rows = [choice.codes == choice.labels.index(code) for code in codes]
+    known = np.logical_or.reduce(rows)
+    total = np.zeros((len(names), len(names)))
+    for template, where in templates.items():
+        each = [named(columns, where.get(a)) for a in names]
+        burden = recognised_kind(attribute_name(template)) is not None
+        numeric = [c.numbers for c in each if c is not None and c.numeric]
+        if not burden or len(numeric) < len(names):
+            continue
+        x = np.stack(numeric)
+        x = x - x.mean(axis=0)
+        x = (x - np.nanmean(x[:, known], axis=1, keepdims=True)) / np.nanstd(x[:, known])
+        total += np.array([[np.nanmean(x[a, here]) for a in range(len(names))] for here in rows])
+    if not np.isfinite(total).all() or not total.any():
+        return match, False
+    orders = permutations(range(len(names)))
+    best = min(orders, key=lambda p: float(total[np.arange(len(names)), list(p)].sum()))
+    matched = {names[a]: codes[i] for i, a in enumerate(best)}
+    return replace(match, codes={a: matched[a] for a in names}), True
+
+
 def _share_absent(choice: Column, code: str, mark: Column | None) -> float:
     """Of the rows with a code, the share where an alternative is unavailable."""
     if mark is None or code not in choice.labels:
@@ -372,10 +422,10 @@ def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str,
     return Finding(match.choice.name, f"{why}its values are {shown}", others, confidence)
 
 
-def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
+def _alternatives_finding(match: Match, by_availability: bool, by_values: bool) -> Finding:
     if match.choice is None:
         return Finding(None, "codes are not known, as the choice is not", confidence=0.0)
-    found = _codes_finding(match, by_availability)
+    found = _codes_finding(match, by_availability, by_values)
     unexplained = [code for code, share in match.extra.items() if _is_alternative(code, share)]
     if unexplained and not match.family.is_unlabelled and not says(unexplained[0], OPT_OUT_WORDS):
         why = f"{found.why}; no columns belong to the code {_few(unexplained)}"
@@ -383,7 +433,7 @@ def _alternatives_finding(match: Match, by_availability: bool) -> Finding:
     return found
 
 
-def _codes_finding(match: Match, by_availability: bool) -> Finding:
+def _codes_finding(match: Match, by_availability: bool, by_values: bool) -> Finding:
     if match.how == "name":
         return Finding("name", "the choice holds their names")
     if match.how == "number":
@@ -394,6 +444,12 @@ def _codes_finding(match: Match, by_availability: bool) -> Finding:
             "not available"
         )
         return Finding("order", why, confidence=0.7)
+    if by_values:
+        why = (
+            "names come from the columns; with this order people tend to choose what costs them "
+            "less money and time"
+        )
+        return Finding("order", why, confidence=VALUES_CONFIDENCE)
     why = "names come from the columns; codes are matched in the order of the columns"
     return Finding("order", why, confidence=0.5)
 
@@ -479,17 +535,24 @@ def describes_people(
 ) -> bool:
     """Whether a column that only one alternative has describes people: ``NbCar``, ``CarAvail``.
 
-    So it is where nothing separates the alternative from the rest of the name, unless it is called
-    like money, time, waiting or changes or is no count or code, as long as other columns come in
-    whole families.
+    So it is unless it is called like money, time, waiting or changes or is no count or code, as
+    long as other columns come in whole families: where nothing separates the alternative from the
+    rest of the name; where alternatives are only numbered; where it is called like a fact about
+    people, or has negative codes, as answers to a questionnaire have.
     """
     if len(where) > 1 or not any(len(w) > 1 for w in family.templates.values()):
         return False
-    if not (template[0][-1:].isalnum() or template[1][:1].isalnum()):
-        return False
     column = named(columns, next(iter(where.values())))
-    is_number = column is not None and column.numeric and not column.whole
-    return recognised_kind(attribute_name(template)) is None and not is_number
+    if column is None or (column.numeric and not column.whole):
+        return False
+    if recognised_kind(attribute_name(template)) is not None:
+        return False
+    attached = template[0][-1:].isalnum() or template[1][:1].isalnum()
+    coded = column.numeric and column.low < 0
+    name = attribute_name(template)
+    about = people_rank(name) is not None or is_code(name) or is_place(name)
+    about |= bool(words(name)) and set(words(name)) <= NUMBER_OF_WORDS
+    return attached or family.is_unlabelled or coded or about
 
 
 def _few(items: Sequence[str], limit: int = 4) -> str:

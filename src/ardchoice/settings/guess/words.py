@@ -90,6 +90,10 @@ COUNT_WORDS = _set("numalts numalt nalt nalts noalt nalternatives setsize choice
 """Counts of alternatives, which follow from the choice set."""
 
 
+NUMBER_OF_WORDS = _set("nb nbr num number no nr n count anzahl nombre numero")
+"""Words that stand for a number of things, such as of cars in a household."""
+
+
 def people_rank(name: str) -> int | None:
     """How likely a column describes people or trips: 0 first; None where its name does not say."""
     each = words(name)
