@@ -405,6 +405,7 @@ def main(arguments: list[str] | None = None) -> list[Run]:
     parser.add_argument("--parts", default=",".join(PARTS[:-1]))
     parser.add_argument("--truths", default=",".join(TRUTHS))
     parser.add_argument("--sds", default="0,1,2")
+    parser.add_argument("--units", default="person,row")
     parser.add_argument("--seeds", default="100:105", help="first and one past the last")
     parser.add_argument("--shuffles", default="100:140", help="of the real answers")
     parser.add_argument("--methods", default=",".join(m for m in METHODS if m != REFERENCE))
@@ -414,7 +415,11 @@ def main(arguments: list[str] | None = None) -> list[Run]:
     plan = Plan(
         parts=tuple(options.parts.split(",")),
         truths=tuple(options.truths.split(",")),
-        levels=tuple(level for level in LEVELS if f"{level[0]:g}" in options.sds.split(",")),
+        levels=tuple(
+            level
+            for level in LEVELS
+            if f"{level[0]:g}" in options.sds.split(",") and level[1] in options.units.split(",")
+        ),
         seeds=range(*map(int, options.seeds.split(":"))),
         shuffles=range(*map(int, options.shuffles.split(":"))),
         methods=tuple(options.methods.split(",")),

@@ -1,6 +1,12 @@
 """Relevance: the ARD prior, evidence maximisation, and the solvers."""
 
-from ardchoice.ard.clustered import TermTests, design_effect_shares, term_prices
+from ardchoice.ard.clustered import (
+    FORM_SHARE,
+    INTERACTION_SHARE,
+    TermTests,
+    design_effect_shares,
+    term_prices,
+)
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
 from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard
@@ -15,6 +21,8 @@ from ardchoice.ard.standardization import ColumnMoments, Standardization, change
 from ardchoice.ard.trace import Step
 
 __all__ = [
+    "FORM_SHARE",
+    "INTERACTION_SHARE",
     "PAPER_LAMBDA_CUTOFF",
     "ArdFit",
     "ColumnMoments",

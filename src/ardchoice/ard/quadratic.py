@@ -173,7 +173,7 @@ class SparsityQuality:
     p: Floats
 
     def statistic(self) -> Floats:
-        """T = q' S⁻¹ q: χ² with as many degrees as columns when the term is noise; shape (G,)."""
+        """T = q' S⁻¹ q, shape (G,). It ranks; at λ that were maximised it is no χ²."""
         known = self.s > 0
         each = np.where(known, self.q**2 / np.where(known, self.s, 1.0), 0.0)
         return np.asarray(each.sum(axis=1))

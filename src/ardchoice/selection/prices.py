@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.ard import ArdFit, design_effect_shares
+from ardchoice.ard import FORM_SHARE, INTERACTION_SHARE, ArdFit, design_effect_shares
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.counting import log_valid_sets
 from ardchoice.selection.criterion import Criterion
@@ -54,10 +54,10 @@ def formula_of(criterion: Criterion, persons: int | None) -> str:
     if d is not None and not flat:
         some = d[d > 1]
         text += (
-            f" {persons:,} persons have several answers: an interaction costs d ln(n/d) rather "
-            f"than ln n (with K columns, as much for the same chance of noise), a form in place of "
-            f"the linear one so with half of the excess of d over 1; with "
-            f"design effects d of {some.min():.1f} to {some.max():.1f} "
-            f"(median {np.median(some):.1f})."
+            f" {persons:,} persons have several answers: a term with the design effect D costs "
+            f"d ln(n/d) rather than ln n (with K columns, as much for the same chance of noise), "
+            f"d = 1 + s (D - 1) with s = {INTERACTION_SHARE:g} for interactions, {FORM_SHARE:g} "
+            f"for a form in place of the linear one and 0 for other main terms; d is "
+            f"{some.min():.1f} to {some.max():.1f} (median {np.median(some):.1f})."
         )
     return text

@@ -39,8 +39,8 @@ class Evidence:
     above
         In units of log evidence. It is no Bayes factor: λ is maximised, not integrated out.
     cluster
-        Whether the evidence of interactions is divided by their design effect where persons have
-        several answers. Default: True.
+        Whether the evidence is divided by d, the design effect that prices have in them, where
+        persons have several answers. Default: True.
     """
 
     above: float = 3.0
@@ -54,7 +54,7 @@ class Evidence:
 
 @dataclass(frozen=True)
 class FalseDiscovery:
-    """Terms found by the calibrated statistic, with a bound on the share of false ones.
+    """Terms found by the score test clustered by person, with a bound on the share of false ones.
 
     Attributes
     ----------
@@ -83,8 +83,8 @@ class Bic:
     weight
         Of the penalty: 1 for BIC, 2 / ln n for AIC.
     cluster
-        Whether interactions are priced by their design effect where persons have several answers.
-        False: all answers count as independent. Default: True.
+        Whether interactions and nonlinear forms are priced by their design effect where persons
+        have several answers. False: all answers count as independent. Default: True.
     """
 
     weight: float = 1.0
@@ -138,9 +138,9 @@ class Ebic:
         candidates; up to four times as many in smaller spaces, down to a fifth in larger ones.
         Default: 0.1.
     cluster
-        Whether interactions are priced by their design effect where persons have several answers.
-        False: the criterion of earlier versions, for which all answers are independent and all
-        sets of terms valid, so that V(q) = C(p, q). Default: True.
+        Whether interactions and nonlinear forms are priced by their design effect where persons
+        have several answers. False: the criterion of earlier versions, for which all answers are
+        independent and all sets of terms valid, so that V(q) = C(p, q). Default: True.
     """
 
     gamma: float | None = None
