@@ -54,7 +54,7 @@ def simulated_set(
     mean = rng.uniform(0.2, 1.0, 2 + k) * rng.choice([-1, 1], 2 + k) / scale
     sd = np.zeros(2 + k)
     chosen = rng.choice(2 + k, n_random, replace=False)
-    sd[chosen] = rng.uniform(0.4, 1.2, n_random) / scale[chosen]
+    sd[chosen] = rng.uniform(0.25, 1.2, n_random) / scale[chosen]
     beta = np.repeat(mean + sd * rng.normal(size=(persons, 2 + k)), situations, axis=0)
     utility = np.einsum("njk,nk->nj", x, beta[:, 2:]) + rng.gumbel(size=(n, j))
     utility[:, :2] += beta[:, :2]

@@ -53,6 +53,9 @@ SMALLEST_FIRST_UTILITY = 0.7
 """Spread of a person's utilities that a first standard deviation causes at least."""
 BOUNDARY_UTILITY = 0.03
 """Spread of utility that a standard deviation causes below which it is at its boundary, zero."""
+AWAY_UTILITY = 0.3
+"""Spread of utility at which the log-likelihood is compared with that at the boundary: a step that
+ends near zero by chance, from far away, does not show that the maximum is there."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -146,9 +149,26 @@ def first_point(structure: Structure, warm: Warm) -> Floats:
 
 
 def maximise_simulated(
-    task: EstimationTask, nodes: int, seed: int, warm: Warm | None = None
+    task: EstimationTask,
+    nodes: int,
+    seed: int,
+    warm: Warm | None = None,
+    *,
+    start: Floats | None = None,
+    is_final: bool = True,
 ) -> SimulatedMaximum:
-    """Newton's method on the simulated log-likelihood, from the multinomial logit."""
+    """Newton's method on the simulated log-likelihood, from the multinomial logit.
+
+    Parameters
+    ----------
+    task, nodes, seed
+    warm
+        Default: made here.
+    start
+        Coefficients and standard deviations to start from. Default: `first_point`.
+    is_final
+        Whether to end in double precision; a comparison of models does not need it.
+    """
     structure = structure_of(task.layout)
     warm = warm or warm_start(task, structure)
     coarse = Rule(min(COARSE_NODES, nodes), seed, True)
@@ -159,7 +179,8 @@ def maximise_simulated(
         correlations=(),
     )
     first = _Climb(task, uncorrelated, warm)
-    phi = first.approach(first_point(uncorrelated, warm), coarse)
+    start = first_point(uncorrelated, warm) if start is None else start
+    phi = first.approach(start, coarse)
     climb = first
     if not structure.is_plain:
         climb = _Climb(task, structure, warm)
@@ -175,7 +196,8 @@ def maximise_simulated(
         rounds += climb.largest_decrement <= FAR_DECREMENT
         if climb.largest_decrement <= SETTLED_DECREMENT:
             break
-    phi = climb.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT)
+    if is_final:
+        phi = climb.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT)
     return climb.ended(phi, anchor)
 
 
@@ -193,6 +215,8 @@ class SimulatedMaximum:
     diverging
         As in `Maximum`.
     warm
+    sums
+        By coefficients and loadings, one step before the end.
     """
 
     theta: Floats
@@ -201,6 +225,7 @@ class SimulatedMaximum:
     passes: int
     diverging: Floats | None
     warm: Warm
+    sums: Sums
 
 
 class _Climb:
@@ -211,6 +236,7 @@ class _Climb:
         self.held = np.zeros(structure.size, dtype=bool)
         self.steps, self.passes, self.largest_decrement = 0, 0, np.inf
         data = task.design.data
+        self.last: Sums | None = None
         self.noise = NOISE_PER_ROOT_UNIT * np.sqrt(data.n_persons or len(data))
 
     # -- While far from the maximum: nodes are adapted before every step -----------------------
@@ -280,7 +306,7 @@ class _Climb:
                 return phi
             if decrement <= enough:
                 ended = phi + step
-                phi = self._canonical(ended)
+                phi = self._bounded(ended, rule, anchor)
                 if is_careful or np.array_equal(phi, ended):
                     return phi
                 # A standard deviation went to zero: the others have to settle again.
@@ -295,7 +321,7 @@ class _Climb:
                 there = self._evaluate(phi + size * step, rule, 2, anchor)
             phi, here = phi + size * step, there
             if is_careful and decrement > FAR_DECREMENT:
-                return self._canonical(phi)
+                return self._bounded(phi, rule, anchor)
 
     def _halved(self, phi: Floats, here: Sums, step: Floats, rule: Rule, anchor: Floats) -> float:
         """Line search with frozen nodes: the share of a step that rises."""
@@ -310,7 +336,10 @@ class _Climb:
     def _evaluate(self, phi: Floats, rule: Rule, order: int = 2, at: Floats | None = None) -> Sums:
         self.passes += 1
         measure = SimulationMeasure(self.structure, phi, rule, order, at)
-        return map_reduce(measure, self.task.blocks)
+        found = map_reduce(measure, self.task.blocks)
+        if order == 2:
+            self.last = found
+        return found
 
     def _step(self, here: Sums) -> Floats:
         step = np.zeros(len(self.held))
@@ -320,18 +349,34 @@ class _Climb:
         return step
 
     def _canonical(self, phi: Floats) -> Floats:
-        """Positive standard deviations; those that do nothing are at zero and stay there."""
+        """Positive standard deviations."""
         s, d = self.structure, self.structure.n_columns
         if s.is_plain:
             extras = np.abs(phi[d:])
-            none = extras * self.warm.scale < BOUNDARY_UTILITY
-            extras[none] = 0.0
-            self.held[d:][none] = True
+            free = ~self.held[d:]
+            least = BOUNDARY_UTILITY / self.warm.scale
+            extras[free] = np.maximum(extras, least)[free]
             return np.concatenate([phi[:d], extras])
         root = np.zeros((s.q, s.q))
         root[s.coefficient, s.node] = phi[d:]
         turn = np.where(np.diag(root) < 0, -1.0, 1.0)
         return np.concatenate([phi[:d], phi[d:] * turn[s.node]])
+
+    def _bounded(self, phi: Floats, rule: Rule, anchor: Floats) -> Floats:
+        """The same; standard deviations that do nothing are at zero from now on."""
+        phi, d = self._canonical(phi), self.structure.n_columns
+        if not self.structure.is_plain:
+            return phi
+        none = phi[d:] * self.warm.scale <= BOUNDARY_UTILITY * (1 + 1e-9)
+        for k in d + np.flatnonzero(none & ~self.held[d:]):
+            there, away = phi.copy(), phi.copy()
+            there[k], away[k] = 0.0, AWAY_UTILITY / self.warm.scale[k - d]
+            gain = self._evaluate(away, rule, 0, anchor).loglik
+            if gain > self._evaluate(there, rule, 0, anchor).loglik:
+                phi = away
+            else:
+                phi, self.held[k] = there, True
+        return phi
 
     def ended(self, phi: Floats, anchor: Floats) -> SimulatedMaximum:
         """In standard deviations and correlations."""
@@ -339,7 +384,10 @@ class _Climb:
         theta, frame = (np.concatenate([v[:d], from_loadings(s, v[d:])]) for v in (phi, anchor))
         near = self.warm.maximum
         diverging = _directions(near.diverging, len(theta), self.held)
-        return SimulatedMaximum(theta, frame, self.steps, self.passes, diverging, self.warm)
+        assert self.last is not None  # noqa: S101 - there was a first evaluation
+        return SimulatedMaximum(
+            theta, frame, self.steps, self.passes, diverging, self.warm, self.last
+        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -51,6 +51,10 @@ class TasteSet:
     statistic
         Score statistic of every candidate that is not chosen, about N(0, 1) where it is not
         random; shape (E,).
+    first_variance
+        Of those, after one step; shape (E,).
+    shift, tastes
+        δ and the mode of u of every person; shapes (d,) and (U, q).
     """
 
     chosen: tuple[int, ...]
@@ -58,6 +62,8 @@ class TasteSet:
     evidence: float
     statistic: Floats
     first_variance: Floats
+    shift: Floats
+    tastes: Floats
 
 
 class TasteEvidence:
@@ -148,14 +154,15 @@ class TasteEvidence:
             tau = np.minimum(tau * np.exp(step), LARGEST_VARIANCE)
             if (tau * mean < SMALLEST_SHARE).any():
                 # A variance goes to zero: the set is worth no more than without it.
-                return TasteSet(chosen, tau, -np.inf, np.zeros(0), np.zeros(0))
+                nothing = np.zeros(0)
+                return TasteSet(chosen, tau, -np.inf, nothing, nothing, nothing, nothing)
         assert best is not None  # noqa: S101 - there is always a first step
         f, tau, u, delta = best
-        statistic, first = self._tests(at, u, delta, tau)
-        return TasteSet(chosen, tau, f, statistic, first)
+        statistic, first = self._tests(at, tau, u, delta)
+        return TasteSet(chosen, tau, f, statistic, first, delta, u)
 
     def _tests(
-        self, at: np.ndarray, u: Floats, delta: Floats, tau: Floats
+        self, at: np.ndarray, tau: Floats, u: Floats, delta: Floats
     ) -> tuple[Floats, Floats]:
         """Score statistics of all candidates given a set, and their first variances; (E,)."""
         d, e = self.d, self.n_candidates

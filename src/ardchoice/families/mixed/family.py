@@ -35,6 +35,7 @@ from ardchoice.families.mixed.prediction import (
     population,
     summed_gradient,
 )
+from ardchoice.families.mixed.search import search_random
 from ardchoice.families.mixed.structure import (
     Structure,
     chain_rule,
@@ -42,6 +43,7 @@ from ardchoice.families.mixed.structure import (
     structure_of,
     to_loadings,
 )
+from ardchoice.families.mnl import Mnl
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step
 
@@ -135,9 +137,17 @@ class Mixed(Family):
 
     def resolve(self, design: Design) -> Resolved:
         """Random coefficients that the data choose, and signs; what cannot be used is refused."""
-        if self.random is None:
-            raise SpecificationError("Name the random coefficients: Mixed({'*: TT': 'normal'}).")
-        return check_before(replace(self, anchor=None), design)
+        if self.random is not None:
+            return check_before(replace(self, anchor=None), design)
+        found = search_random(design, self.seed)
+        if not found.random:
+            return Resolved(Mnl(), (*found.notes, "The model is a multinomial logit."))
+        correlated = self.correlated if len(found.random) > 1 else False
+        chosen = dict.fromkeys(found.random, "normal")
+        resolved = check_before(
+            replace(self, random=chosen, correlated=correlated, anchor=None), design
+        )
+        return Resolved(resolved.family, (*found.notes, *resolved.notes))
 
     def frozen_at(self, theta: Floats) -> Family:
         """The same with nodes that stay where they are at θ (in the order of the layout)."""

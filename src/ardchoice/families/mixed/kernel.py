@@ -35,7 +35,9 @@ CHUNK_ELEMENTS = 1 << 18
 LARGEST_UTILITY = {np.dtype(np.float32): 80.0, np.dtype(np.float64): 600.0}
 """Differences of utilities are cut there: exponentials would overflow."""
 FEWEST_EFFECTIVE = 5.0
-"""Effective nodes of a person below which the person gets more nodes."""
+"""Effective nodes of a person below which the person gets more nodes in any case."""
+LEAST_EFFECTIVE_SHARE = 0.15
+"""The same as a share of the nodes: posteriors far from normal need more of them."""
 MORE_NODES = 4
 """How many times as many."""
 WORTH_THREADS = 1 << 20
@@ -61,6 +63,11 @@ class Rule:
     count: int
     seed: int
     single_precision: bool = False
+
+    @property
+    def least_effective(self) -> float:
+        """Effective nodes below which a person gets more."""
+        return max(FEWEST_EFFECTIVE, LEAST_EFFECTIVE_SHARE * self.count)
 
     @property
     def dtype(self) -> npt.DTypeLike:
@@ -146,9 +153,9 @@ def simulate(
             low = known[2]
             here.take(~low).run(rule, order, out)
         elif np.array_equal(frame, phi):
-            low = here.run(rule, order, out, FEWEST_EFFECTIVE)
+            low = here.run(rule, order, out, rule.least_effective)
         else:
-            low = replace(here, phi=frame).run(rule, 0, None, FEWEST_EFFECTIVE)
+            low = replace(here, phi=frame).run(rule, 0, None, rule.least_effective)
             here.take(~low).run(rule, order, out)
         _kept_adaptations[group] = (key, adapted, low)
         if low.any():
@@ -162,7 +169,9 @@ _kept_adaptations: WeakKeyDictionary[PersonGroup, tuple[object, Adaptation, Bool
     WeakKeyDictionary()
 )
 """Where the nodes of a group lay last, and which persons needed more of them."""
-_kept_points: WeakKeyDictionary[PersonGroup, dict[tuple[int, int], Floats]] = WeakKeyDictionary()
+_kept_points: WeakKeyDictionary[PersonGroup, dict[tuple[int, int, int], Floats]] = (
+    WeakKeyDictionary()
+)
 
 
 def _points(group: PersonGroup, codes: Ints, rule: Rule, q: int) -> Floats:
@@ -170,7 +179,7 @@ def _points(group: PersonGroup, codes: Ints, rule: Rule, q: int) -> Floats:
     if group.n_persons * q * rule.count > LARGEST_KEPT_POINTS:
         return normal_points(codes, rule.count, q, rule.seed)
     known = _kept_points.setdefault(group, {})
-    key = (rule.count, rule.seed)
+    key = (rule.count, rule.seed, q)
     if key not in known:
         if len(known) > 1:
             known.clear()

@@ -27,6 +27,8 @@ NEGLIGIBLE_LOG_DENSITY = 16.0
 """Below that of the mode: what lies beyond adds less than a millionth."""
 FURTHEST_DRAW = 7.5
 """Of a standard normal: its density there is less than 1e-12 of that at zero."""
+SOBOL_DIMENSIONS = 8
+"""Points are made for multiples of so many random coefficients."""
 LARGEST_UTILITY = 600.0
 """Beyond which a difference of utilities is cut: its exponential would overflow."""
 MODE_STEPS = 40
@@ -62,12 +64,17 @@ class Adaptation:
 
 @lru_cache(maxsize=64)
 def sobol_points(count: int, q: int, seed: int) -> Floats:
-    """Scrambled Sobol points in (0, 1); shape (q, count)."""
+    """Scrambled Sobol points in (0, 1); shape (q, count).
+
+    The first dimensions are the same whatever q is, so that log-likelihoods of nested models differ
+    by less than their simulation errors.
+    """
     from scipy.stats import qmc
 
     power = int(np.log2(count))
-    engine = qmc.Sobol(q, scramble=True, seed=np.random.default_rng((seed, q)))
-    points = engine.random_base2(power).T
+    whole = SOBOL_DIMENSIONS * -(-q // SOBOL_DIMENSIONS)
+    engine = qmc.Sobol(whole, scramble=True, seed=np.random.default_rng((seed, whole)))
+    points = np.ascontiguousarray(engine.random_base2(power).T[:q])
     points.setflags(write=False)
     return np.asarray(points)
 
