@@ -37,7 +37,7 @@ def draw_sample(seed: int, n_nests: int, n: int = SITUATIONS) -> NestedSample:
     groups = _groups(rng, n_alternatives, n_nests)
     x = rng.normal(size=(2, n_alternatives, n))
     v = rng.normal(0, 0.5, n_alternatives)[:, None] + np.tensordot([-1.0, 0.7], x, 1)
-    utility = v + _nested_errors(rng, groups, n_alternatives, n)
+    utility = v + nested_errors(rng, groups, n_alternatives, n)
     table = pd.DataFrame(
         {f"{name}_{what}": x[k, j] for j, name in enumerate(names) for k, what in enumerate("tc")}
     )
@@ -63,7 +63,7 @@ def _groups(
     return out
 
 
-def _nested_errors(
+def nested_errors(
     rng: np.random.Generator,
     groups: list[tuple[list[int], float]],
     n_alternatives: int,

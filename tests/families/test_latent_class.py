@@ -203,6 +203,33 @@ def test_membership_that_drew_the_classes_is_recovered() -> None:
     assert len(individual) == 600
 
 
+def test_membership_is_selected_by_relevance() -> None:
+    data = simulated(5, 2, 400, depends=True)
+    noise = np.random.default_rng(2).integers(0, 2, 400)[data.person]
+    varying = np.random.default_rng(3).integers(0, 2, len(data))
+    levels = {"levels": ("no", "yes"), "reference": 0}
+    covariates = {
+        **data.covariates,
+        "noise": replace(data.covariates["rich"], name="noise", values=noise, **levels),
+        "varying": replace(data.covariates["rich"], name="varying", values=varying, **levels),
+    }
+    data = replace(data, covariates=covariates)
+    result = ac.fit(data, "*: t + c", family=LatentClass(2, membership="auto"))
+    assert result.family.membership == ("rich",)
+    given = ac.fit(data, "*: t + c", family=LatentClass(2, membership=["rich"]))
+    assert result.loglik == pytest.approx(given.loglik, abs=1e-3)
+    np.testing.assert_allclose(result.coefficients, given.coefficients, atol=1e-3)
+    assert "not on noise" in result.notes[0]
+    assert "Not constant within persons, so not considered: varying" in result.notes[0]
+
+
+def test_membership_that_nothing_explains_stays_without_covariates() -> None:
+    data = simulated(6, 2, 300)
+    result = ac.fit(data, "*: t + c", family=LatentClass(2, membership="auto"))
+    assert not result.family.membership
+    assert "No covariate improves" in result.notes[0]
+
+
 def test_rows_of_persons_may_stand_anywhere(data: ChoiceData) -> None:
     few = data.take(np.arange(1_800))
     mixed = few.take(np.random.default_rng(0).permutation(len(few)))

@@ -48,6 +48,8 @@ MANY_CLASSES = 4
 MANY_STARTS_FACTOR = 2
 """Times as many starts then."""
 MEMBERSHIP_PREFIX = "class"
+AUTO = "auto"
+"""In place of covariates: the data decide."""
 
 
 @register_family
@@ -64,7 +66,8 @@ class LatentClass(Family):
     classes
         How many; None: by BIC over persons. Default: None.
     membership
-        Covariates of the person that membership depends on. Default: none.
+        Covariates of the person that membership depends on; ``"auto"``: those that improve BIC
+        over persons. Default: none.
     shared
         Terms whose coefficients are the same in all classes. Default: none.
     absent
@@ -110,6 +113,8 @@ class LatentClass(Family):
             )
         if self.starts < 1:
             raise SpecificationError(f"At least one start is needed, not {self.starts}.")
+        if self.membership == AUTO:
+            object.__setattr__(self, "membership", (AUTO,))
         if isinstance(self.membership, str) or isinstance(self.shared, str):
             raise SpecificationError("membership and shared are lists of names: ['INCOME'].")
         if self.membership is not None:
@@ -132,9 +137,14 @@ class LatentClass(Family):
         return hash((self.classes, self.membership, self.shared, absent, self.starts, self.seed))
 
     @property
+    def selects_membership(self) -> bool:
+        """Whether the data decide what membership depends on."""
+        return self.membership == (AUTO,)
+
+    @property
     def covariates(self) -> tuple[str, ...]:
-        """What membership depends on."""
-        return tuple(self.membership or ())
+        """What membership depends on; none while that is to be selected."""
+        return () if self.selects_membership else tuple(self.membership or ())
 
     @property
     def for_selection(self) -> Family:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 from math import log
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
 
 import numpy as np
 
@@ -23,6 +23,7 @@ from ardchoice.families.latent.estimate import (
     taste_start,
 )
 from ardchoice.families.latent.kernel import ClassArrays, class_arrays
+from ardchoice.families.latent.membership import select_membership
 from ardchoice.families.mnl import Mnl
 from ardchoice.numerics import NewtonFit, maximise
 
@@ -104,6 +105,35 @@ def ladder(
 
 
 def resolve_classes(family: LatentClass, design: Design) -> Resolved:
+    """The family with its number of classes, by BIC over persons, and its membership covariates.
+
+    The number is chosen without covariates where those are to be selected too.
+    """
+    if not family.selects_membership:
+        return _resolve_number(family, design)
+    number = _resolve_number(replace(family, membership=None), design)
+    chosen = cast("LatentClass", number.family)
+    if chosen.classes == 1:
+        return number
+    blocks = design.blocks()
+    rung = top_rung(chosen, design, blocks, plain_fit(design, blocks))
+    found = select_membership(chosen, design, rung.starts, rung.arrays)
+    if not found.covariates:
+        tried = ", ".join(found.dropped) or "none"
+        note = f"No covariate improves the membership of classes (tried: {tried})."
+        return Resolved(chosen, (*number.notes, note))
+    with_covariates = replace(chosen, membership=found.covariates)
+    inside = design.with_covariates(found.covariates)
+    step = Rung(rung.classes, found.n_parameters, found.starts, found.arrays)
+    inside.data.cached(_key(with_covariates, inside), lambda: step)
+    note = f"Membership depends on {', '.join(found.covariates)}, selected by BIC over persons"
+    note += f"; not on {', '.join(found.dropped)}." if found.dropped else "."
+    if found.varying:
+        note += f" Not constant within persons, so not considered: {', '.join(found.varying)}."
+    return Resolved(with_covariates, (*number.notes, note))
+
+
+def _resolve_number(family: LatentClass, design: Design) -> Resolved:
     """The family with its number of classes, by BIC over persons where it is not given."""
     if family.classes is not None:
         return Resolved(family)
