@@ -223,7 +223,6 @@ def _distinct_codes(codes: dict[str, str] | None) -> dict[str, str] | None:
 
 
 Label = Annotated[str, BeforeValidator(_as_label)]
-Texts = Annotated[tuple[str, ...], BeforeValidator(as_tuple)]
 Names = Annotated[tuple[str, ...], BeforeValidator(as_tuple), AfterValidator(require_unique)]
 Labels = Annotated[tuple[Label, ...], BeforeValidator(as_tuple), AfterValidator(require_unique)]
 Merged = Annotated[tuple[Label, ...], BeforeValidator(as_tuple)]
