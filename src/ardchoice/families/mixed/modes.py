@@ -1,19 +1,18 @@
 """The mode of every person's tastes, and the log-likelihood once tastes are integrated out.
 
 Utilities are V = x'β + z'(√τ ∘ v_n) with v_n ~ N(0, I), n a person and z the q columns whose
-coefficients differ between persons. With R = 1[y = j] - P and z̄ = Σ_j P z (both at β and v_n, z
-times √τ), the sums over the situations of a person
+coefficients differ between persons. At the mode of log p_n(β, v) - ½ v'v, which is concave, with
+z̄ = Σ_j P z and z times √τ, the sums over the situations of a person
 
-    g_n = Σ R z - v_n,   A_n = Σ P (z - z̄)(z - z̄)',   X_n = Σ x P (z - z̄)',   M_n = (I + A_n)⁻¹
+    A_n = Σ P (z - z̄)(z - z̄)',   X_n = Σ x P (z - z̄)',   M_n = (I + A_n)⁻¹
 
-give a Newton step of Σ_n [log p_n(β, v_n) - ½ v_n'v_n], which is concave in everything:
+give the log-likelihood with tastes integrated out (Laplace), and to first order its Hessian by β:
 
-    H = Σ P (x - x̄)(x - x̄)' - Σ_n X_n M_n X_n',
-    δ = H⁻¹ (g_x - Σ_n X_n M_n g_n),   Δv_n = M_n (g_n - X_n' δ).
+    F = Σ_n [log p_n - ½ v_n'v_n - ½ log|I + A_n|],
+    H = Σ P (x - x̄)(x - x̄)' - Σ_n X_n M_n X_n'.
 
-At the modes H is the information on β that remains once tastes are integrated out (to first order:
-Laplace), F = Σ_n [log p_n - ½ v_n'v_n - ½ log|I + A_n|] the log-likelihood, and both together the
-marginal quadratic that a search over terms works on. It is positive definite by construction.
+H is exactly the Hessian of the profile Σ_n max_v [log p_n - ½ v'v], whose gradient is that of
+Σ log p_n; a search over terms works on F and H. H is positive definite by construction.
 """
 
 from __future__ import annotations
@@ -27,7 +26,14 @@ from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
 from ardchoice.families.mnl.kernel import choice_probabilities, evaluate_at, weighted_columns
 from ardchoice.families.mnl.kernel import utilities as mnl_utilities
-from ardchoice.numerics import Sums
+from ardchoice.numerics import Order, Sums
+
+MODE_STEPS = 40
+"""Most Newton steps towards the modes."""
+MODE_DECREMENT = 1e-4
+"""Twice the log-likelihood that any person's tastes can still gain before the last step."""
+VALUE_ROUNDING = 1e-12
+"""Share of a person's log-likelihood that is rounding."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,27 +83,22 @@ class ModeSums:
         Σ ½ v'v and Σ ½ log|I + A|.
     lost
         Σ X M X': information on β that tastes take away; shape (W, W).
-    pulled
-        Σ X M g; shape (W,).
-    person_decrement
-        Σ ½ g'M g: what moving tastes alone would gain.
     meat
-        Σ s s' of the persons' marginal scores; shape (W, W), empty if not asked for.
-    codes, steps, slopes
-        Persons, their M g and M X', (U,), (U, q) and (U, q, W) of every block; empty if not
-        asked for.
+        Σ s s' of the persons' scores; shape (W, W), empty if not asked for.
+    lost_by
+        Information that each taste alone takes from every column; shape (W, q), empty too.
+    codes, tastes
+        Persons and their modes, (U,) and (U, q) of every block.
     """
 
     conditional: Sums
     penalty: float
     log_determinant: float
     lost: Floats
-    pulled: Floats
-    person_decrement: float
     meat: Floats
+    lost_by: Floats
     codes: tuple[Ints, ...] = ()
-    steps: tuple[Floats, ...] = ()
-    slopes: tuple[Floats, ...] = ()
+    tastes: tuple[Floats, ...] = ()
 
     def __add__(self, other: ModeSums) -> ModeSums:
         return ModeSums(
@@ -105,27 +106,32 @@ class ModeSums:
             self.penalty + other.penalty,
             self.log_determinant + other.log_determinant,
             self.lost + other.lost,
-            self.pulled + other.pulled,
-            self.person_decrement + other.person_decrement,
             self.meat + other.meat,
+            self.lost_by + other.lost_by,
             self.codes + other.codes,
-            self.steps + other.steps,
-            self.slopes + other.slopes,
+            self.tastes + other.tastes,
         )
 
     @property
     def objective(self) -> float:
-        """Σ [log p - ½ v'v]: what the modes maximise."""
+        """Σ [log p - ½ v'v]: the profile that the modes maximise."""
         return self.conditional.loglik - self.penalty
 
     @property
     def marginal(self) -> Sums:
-        """F, its gradient by β at the modes, and the information that remains."""
+        """F, the gradient of the profile by β, and the information that remains."""
         return Sums(
-            self.conditional.loglik - self.penalty - self.log_determinant,
-            self.conditional.gradient - self.pulled,
+            self.objective - self.log_determinant,
+            self.conditional.gradient,
             self.conditional.curvature - self.lost,
         )
+
+    def people(self, before: Floats) -> Floats:
+        """The modes of all persons by code; shape (persons, q)."""
+        out = before.copy()
+        for codes, tastes in zip(self.codes, self.tastes, strict=True):
+            out[codes] = tastes
+        return out
 
 
 @dataclass(frozen=True, eq=False)
@@ -141,77 +147,144 @@ class ModeMeasure:
     sd
         √τ; shape (q,).
     v
-        Tastes of every person by code; shape (persons, q).
-    steps
-        Whether what moves the persons is wanted.
+        Tastes of every person by code, near their modes; shape (persons, q).
+    order
+        0 for the profile and the log-likelihood alone.
     meat
-        Whether products of scores are.
+        Whether products of scores are wanted, and what each taste takes.
     """
 
     beta: Floats
     tastes: tuple[TasteColumn, ...]
     sd: Floats
     v: Floats
-    steps: bool = False
+    order: Order = 2
     meat: bool = False
 
     def __call__(self, block: Block) -> ModeSums:
         """Of one block, whose persons are whole and stand together."""
+        persons = _Runs.of(block)
+        weight = persons.weight
+        block = persons.block
+        d, q = len(self.beta), len(self.tastes)
+        # 1 · The modes.
+        z = taste_values(block, self.tastes) * self.sd[:, None, None]
+        base = mnl_utilities(self.beta, block)
+        v, a = person_modes(block, persons, base, z, self.v[persons.codes])
+        factor = np.linalg.cholesky(a + np.eye(q))
+        utility = base + np.einsum("kjb,bk->jb", z, np.repeat(v, persons.runs, axis=0))
+        p = choice_probabilities(utility, block.available).p
+        # 2 · Given tastes.
+        residual = _residual(p, block) if self.meat else None
+        conditional = evaluate_at(utility, block, self.order)
+        diagonal = np.diagonal(factor, axis1=1, axis2=2)
+        penalty = 0.5 * float(weight @ (v**2).sum(axis=1))
+        determinant = float(weight @ np.log(diagonal).sum(axis=1))
+        lost, meat, lost_by = np.zeros((3, 0, 0))
+        if self.order == 2:
+            # 3 · What the tastes of every person share with β.
+            z -= np.einsum("jb,kjb->kb", p, z)[:, None]
+            x = np.empty((q, d, len(persons.codes)))
+            for k in range(q):
+                x[k] = persons.sums(weighted_columns(p * z[k], block))
+            inverse = np.linalg.inv(factor)  # M = inverse' inverse
+            x *= np.sqrt(weight)
+            half = np.einsum("ukl,ldu->dku", inverse, x).reshape(d, -1)
+            lost = half @ half.T
+            if residual is not None:
+                score = persons.sums(weighted_columns(residual, block))
+                meat = score @ score.T
+                variance = (inverse**2).sum(axis=1)
+                lost_by = np.einsum("kdu,uk->dk", x**2, variance)
+        found = (penalty, determinant, lost, meat, lost_by)
+        return ModeSums(conditional, *found, (persons.codes,), (v,))
+
+
+def person_modes(
+    block: Block, persons: _Runs, base: Floats, z: Floats, start: Floats
+) -> tuple[Floats, Floats]:
+    """The mode of every person's tastes by Newton's method, each with a step of its own.
+
+    Parameters
+    ----------
+    block, persons
+    base
+        Utilities without tastes; shape (J, B).
+    z
+        Times √τ; shape (q, J, B).
+    start
+        Shape (U, q).
+
+    Returns
+    -------
+    v, a
+        The modes and A there; shape (U, q) and (U, q, q).
+    """
+    v, q = start.copy(), len(z)
+    a = np.zeros((len(v), q, q))
+    if not q:
+        return v, a
+    value, size = np.full(len(v), -np.inf), np.ones(len(v))
+    step = np.zeros_like(v)
+    picked = z.reshape(q, -1)[:, block.picked]
+    rows, columns = np.tril_indices(q)
+    for _ in range(MODE_STEPS):
+        trial = v + size[:, None] * step
+        u = base + np.einsum("kjb,bk->jb", z, np.repeat(trial, persons.runs, axis=0))
+        found = choice_probabilities(u, block.available)
+        logs = u.ravel()[block.picked] - found.log_total
+        reached = persons.sums(logs[None])[0] - 0.5 * (trial**2).sum(axis=1)
+        better = reached >= value - VALUE_ROUNDING * np.abs(reached)
+        size = np.where(better, 1.0, 0.5 * size)
+        v[better], value[better] = trial[better], reached[better]
+        weighted = found.p * z
+        mean = weighted.sum(axis=1)
+        squares = np.einsum("kjb,kjb->kb", weighted[rows], z[columns])
+        squares -= mean[rows] * mean[columns]
+        both = persons.sums(np.concatenate([picked - mean, squares]))
+        g, s = both[:q].T - trial, both[q:].T
+        information = np.empty_like(a)
+        information[:, rows, columns] = information[:, columns, rows] = s
+        a[better] = information[better]
+        move = np.linalg.solve(information + np.eye(q), g[:, :, None])[:, :, 0]
+        step[better] = move[better]
+        left = np.where(better, (g * move).sum(axis=1), np.inf)
+        if left.max(initial=0.0) < MODE_DECREMENT:
+            break
+    return v + np.where(better[:, None], step, 0.0), a
+
+
+@dataclass(frozen=True, eq=False)
+class _Runs:
+    """Persons of a block, whose rows follow each other; U of them.
+
+    Attributes
+    ----------
+    block
+        With every person's mean weight in all rows.
+    codes, starts, runs
+        Code, first row and number of rows; shape (U,) each.
+    weight
+        Shape (U,).
+    """
+
+    block: Block
+    codes: Ints
+    starts: Ints
+    runs: Ints
+    weight: Floats
+
+    @classmethod
+    def of(cls, block: Block) -> _Runs:
         person = block.person if block.person is not None else np.arange(block.shape[1])
         starts = np.append(0, 1 + np.flatnonzero(person[1:] != person[:-1]))
-        codes = np.asarray(person[starts], dtype=np.intp)
         runs = np.diff(np.append(starts, len(person)))
-        v, q = self.v[codes], len(self.tastes)
         block, weight = person_weights(block, starts, runs)
-        # 1 · Given tastes.
-        z = taste_values(block, self.tastes) * self.sd[:, None, None]
-        utility = mnl_utilities(self.beta, block)
-        if q:
-            utility += np.einsum("kjb,bk->jb", z, np.repeat(v, runs, axis=0))
-        p = choice_probabilities(utility, block.available).p
-        residual = _residual(p, block) if self.meat else None
-        conditional = evaluate_at(utility, block)
-        # 2 · What every person's tastes share with β.
-        picked = z.reshape(q, block.choice.size * block.shape[0])[:, block.picked]
-        mean = np.einsum("jb,kjb->kb", p, z)
-        g = sums_of_runs(picked - mean, starts, runs).T - v
-        z -= mean[:, None]
-        weighted = p * z
-        a = np.empty((len(codes), q, q))
-        x = np.empty((q, len(self.beta), len(codes)))
-        for k in range(q):
-            rows = np.einsum("jb,ljb->lb", weighted[k], z[: k + 1])
-            a[:, k, : k + 1] = a[:, : k + 1, k] = sums_of_runs(rows, starts, runs).T
-            x[k] = sums_of_runs(weighted_columns(weighted[k], block), starts, runs)
-        # 3 · Tastes integrated out.
-        a[:, range(q), range(q)] += 1.0
-        factor = np.linalg.cholesky(a)
-        inverse = np.linalg.inv(factor)  # M = inverse' inverse
-        half = np.einsum("ukl,ldu->dku", inverse, x)
-        own = np.einsum("ukl,ul->ku", inverse, g)
-        half *= np.sqrt(weight)
-        flat = half.reshape(len(self.beta), -1)
-        pulled = flat @ (own * np.sqrt(weight)).ravel()
-        diagonal = np.diagonal(factor, axis1=1, axis2=2)
-        meat = np.zeros((0, 0))
-        if residual is not None:
-            score = sums_of_runs(weighted_columns(residual, block), starts, runs)
-            score -= np.einsum("dku,ku->du", half, own * np.sqrt(weight))
-            meat = score @ score.T
-        out = ModeSums(
-            conditional,
-            0.5 * float(weight @ (v**2).sum(axis=1)),
-            float(weight @ np.log(diagonal).sum(axis=1)),
-            flat @ flat.T,
-            pulled,
-            0.5 * float((own**2).sum(axis=0) @ weight),
-            meat,
-        )
-        if not self.steps:
-            return out
-        step = np.einsum("ukl,ku->ul", inverse, own)
-        slope = np.einsum("ukl,dku->uld", inverse, half / np.sqrt(weight))
-        return replace(out, codes=(codes,), steps=(step,), slopes=(slope,))
+        return cls(block, np.asarray(person[starts], dtype=np.intp), starts, runs, weight)
+
+    def sums(self, rows: Floats) -> Floats:
+        """Over the rows of every person; from (M, B) to (M, U)."""
+        return sums_of_runs(rows, self.starts, self.runs)
 
 
 def person_weights(block: Block, starts: Ints, runs: Ints) -> tuple[Block, Floats]:

@@ -1,7 +1,16 @@
-"""Terms and random coefficients chosen together."""
+"""Terms and random coefficients decided together."""
 
 from ardchoice.selection.joint.alternate import Alternation, Joint
 from ardchoice.selection.joint.refits import TasteRefits
-from ardchoice.selection.joint.tastes import Taste
+from ardchoice.selection.joint.select import JointSelection, select_jointly
+from ardchoice.selection.joint.tastes import RandomCandidate, Taste
 
-__all__ = ["Alternation", "Joint", "Taste", "TasteRefits"]
+__all__ = [
+    "Alternation",
+    "Joint",
+    "JointSelection",
+    "RandomCandidate",
+    "Taste",
+    "TasteRefits",
+    "select_jointly",
+]

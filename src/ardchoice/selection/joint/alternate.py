@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -14,11 +15,15 @@ from ardchoice.selection.criterion import Criterion
 from ardchoice.selection.joint.prices import (
     effective_rows,
     remaining_shares,
-    sums_ready,
     with_effective_rows,
 )
 from ardchoice.selection.joint.refits import TasteRefits
-from ardchoice.selection.joint.tastes import Taste, candidate_tastes, is_allowed
+from ardchoice.selection.joint.tastes import (
+    RandomCandidate,
+    Taste,
+    candidate_tastes,
+    is_allowed,
+)
 from ardchoice.selection.neighbours import predict
 from ardchoice.selection.refits import Refit
 from ardchoice.selection.search import (
@@ -26,6 +31,7 @@ from ardchoice.selection.search import (
     PATIENCE_STEPS,
     LocalSearch,
     Problem,
+    SearchStep,
 )
 from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import columns_of
@@ -46,18 +52,18 @@ class Joint:
     ----------
     fitted
     tastes, variance
-    criterion
-        With the prices of the last round.
-    candidates
-        All candidate tastes of the last round.
+    problem
+        With the prices at the end.
+    rows
+        n_t of every term; shape (T,).
+    rounds
     """
 
     fitted: Refit
     tastes: tuple[Taste, ...]
     variance: Floats
     problem: Problem
-    criterion: Criterion
-    candidates: tuple[Taste, ...]
+    rows: Floats
     rounds: int
 
 
@@ -81,9 +87,10 @@ class Alternation:
         plain: Criterion,
         signs: SignRules,
         refits: TasteRefits,
+        progress: Callable[[SearchStep], None] | None = None,
     ) -> None:
         self.fit, self.constraints, self.plain, self.signs = fit, constraints, plain, signs
-        self.refits = refits
+        self.refits, self.progress = refits, progress
         person = refits.data.person
         self.persons = refits.n if person is None else len(np.unique(person))
         self.candidates: tuple[Taste, ...] = ()
@@ -96,29 +103,20 @@ class Alternation:
         fitted = refits.refit(fitted.selected, fitted.beta)
         fitted = self.settle_tastes(fitted)
         here = self.state(fitted)
-        problem, rounds = None, 0
+        rounds = 0
         while rounds < MAX_ROUNDS:
             rounds += 1
             problem = self.problem(fitted)
-            best = min(
-                (self.settled(problem, here, found) for found in self.search_terms(problem, here)),
-                key=lambda state: self.total(problem, state),
-            )
-            if self.total(problem, best) >= self.total(problem, here) - CRITERION_TOLERANCE:
+            found = [self.settled(here, one) for one in self.search_terms(problem, here)]
+            totals = [self.total(problem, state) for state in found]
+            best = found[int(np.argmin(totals))]
+            if min(totals) >= self.total(problem, here) - CRITERION_TOLERANCE:
                 break
             here, fitted = best, best.fitted
         self.restore(here)
         fitted = here.fitted
-        assert problem is not None  # noqa: S101 - at least one round
-        return Joint(
-            fitted,
-            refits.tastes,
-            refits.variance,
-            problem,
-            problem.criterion,
-            self.candidates,
-            rounds,
-        )
+        problem = self.problem(fitted)
+        return Joint(fitted, here.tastes, here.variance, problem, self.rows, rounds)
 
     def start(self, mnl: TermSet, *, linear: bool = False) -> TermSet:
         """Constants and one form of every attribute in every alternative: no interactions.
@@ -153,11 +151,18 @@ class Alternation:
     def problem(self, fitted: Refit) -> Problem:
         """With prices by the information that remains at a refit."""
         refits, criterion = self.refits, self.plain
+        rows = np.full(len(self.constraints.terms), float(refits.n))
         if refits.tastes:
-            conditional, marginal = sums_ready(refits.marginal(fitted))
-            shares = remaining_shares(conditional, marginal, refits.columns, fitted.selected)
+            found = refits.marginal(fitted)
+            shares = remaining_shares(
+                found.conditional.curvature + np.diag(refits.ridge),
+                found.marginal.curvature + np.diag(refits.ridge),
+                refits.columns,
+                fitted.selected,
+            )
             rows = effective_rows(shares, refits.n, self.persons)
             criterion = with_effective_rows(self.plain, self.constraints.columns, rows)
+        self.rows = rows
         return Problem(refits, self.constraints, criterion, self.signs)
 
     def search_terms(self, problem: Problem, here: State) -> list[Refit]:
@@ -167,7 +172,7 @@ class Alternation:
         does not see.
         """
         self.restore(here)
-        free = LocalSearch(problem, None).improve(
+        free = LocalSearch(problem, self.progress).improve(
             here.fitted.selected, PATIENCE_STEPS, here.fitted.beta
         )
         needs = frozenset().union(*(taste.needs for taste in here.tastes))
@@ -175,10 +180,10 @@ class Alternation:
             return [free]
         constraints = problem.constraints
         held = replace(constraints, forced=constraints.forced | needs)
-        walk = LocalSearch(replace(problem, constraints=held), None)
+        walk = LocalSearch(replace(problem, constraints=held), self.progress)
         return [free, walk.improve(here.fitted.selected, PATIENCE_STEPS, here.fitted.beta)]
 
-    def settled(self, problem: Problem, here: State, found: Refit) -> State:
+    def settled(self, here: State, found: Refit) -> State:
         """With the best random coefficients for other terms."""
         self.restore(here)
         return self.state(self.settle_tastes(found))
@@ -197,6 +202,27 @@ class Alternation:
         """Go back to a state."""
         self.refits.set_tastes(state.tastes, state.variance, state.people)
 
+    def explained_candidates(self, joint: Joint) -> tuple[RandomCandidate, ...]:
+        """Every candidate for a random coefficient, and why it is in or out."""
+        evidence, tastes, chosen = self.taste_evidence(joint.fitted)
+        by_name = {t.name: v for t, v in zip(joint.tastes, joint.variance, strict=True)}
+        best = evidence.at(chosen, np.array([by_name[tastes[k].name] for k in chosen]))
+        price = float(np.log(self.persons))
+        out = []
+        for k, taste in enumerate(tastes):
+            if k in chosen:
+                without = evidence.at([c for c in chosen if c != k])
+                gain = 2 * (best.evidence - without.evidence) - price
+                z, why = np.nan, f"kept: the criterion would rise by {gain:.1f} without it"
+            else:
+                gain, z = np.nan, float(best.statistic[k])
+                rivals = [tastes[c] for c in chosen if not is_allowed((tastes[c], taste))]
+                why = f"dropped: its score statistic is {z:.1f}"
+                if rivals:
+                    why = f"dropped: '{rivals[0].name}' takes its place"
+            out.append(RandomCandidate(taste.name, taste.distribution, k in chosen, gain, z, why))
+        return tuple(out)
+
     def settle_tastes(self, fitted: Refit) -> Refit:
         """Random coefficients searched again around the tastes of the last search, until they stay.
 
@@ -214,6 +240,21 @@ class Alternation:
     def search_tastes(self, fitted: Refit) -> Refit:
         """The best random coefficients given the terms, and the terms refitted with them."""
         refits = self.refits
+        evidence, tastes, chosen = self.taste_evidence(fitted)
+        by_name = dict(zip((t.name for t in refits.tastes), refits.variance, strict=True))
+        found = evidence.search(
+            chosen,
+            float(np.log(self.persons)),
+            lambda chosen: is_allowed(tastes[k] for k in chosen),
+            np.array([by_name[tastes[k].name] for k in chosen]),
+            [k for k, taste in enumerate(tastes) if taste.is_constant],
+        )
+        refits.set_tastes([tastes[k] for k in found.chosen], found.variance)
+        return refits.refit(fitted.selected, fitted.beta)
+
+    def taste_evidence(self, fitted: Refit) -> tuple[TasteEvidence, tuple[Taste, ...], list[int]]:
+        """Of all candidates around a refit, and which of them are random now."""
+        refits = self.refits
         tastes = candidate_tastes(
             self.constraints.terms,
             fitted.selected,
@@ -221,22 +262,8 @@ class Alternation:
             refits.scale_in_blocks,
             refits.encoding.alternatives,
         )
-        self.candidates = tastes
         quadratics, fixed = refits.person_quadratics(fitted, tastes)
         own = columns_of(refits.columns, fitted.selected)
-        evidence = TasteEvidence(quadratics, fixed, refits.ridge[own])
-        names = [t.name for t in tastes]
-        start = sorted(
-            (names.index(t.name), v)
-            for t, v in zip(refits.tastes, refits.variance, strict=True)
-            if t.name in names
-        )
-        found = evidence.search(
-            [k for k, _ in start],
-            float(np.log(self.persons)),
-            lambda chosen: is_allowed(tastes[k] for k in chosen),
-            np.array([v for _, v in start]),
-            [k for k, taste in enumerate(tastes) if taste.is_constant],
-        )
-        refits.set_tastes([tastes[k] for k in found.chosen], found.variance)
-        return refits.refit(fitted.selected, fitted.beta)
+        now = {t.name for t in refits.tastes}
+        chosen = [k for k, t in enumerate(tastes) if t.name in now]
+        return TasteEvidence(quadratics, fixed, refits.ridge[own]), tastes, chosen

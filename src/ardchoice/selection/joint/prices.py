@@ -8,12 +8,14 @@ from dataclasses import replace
 import numpy as np
 
 from ardchoice._types import Floats, Ints
-from ardchoice.families import ModeSums
 from ardchoice.selection.constraints import TermSet
 from ardchoice.selection.criterion import Criterion
 from ardchoice.selection.surrogate import columns_of
 
 COLLINEAR_SHARE = 1e-8
+"""Share of a column's information below which what the others leave of it is rounding."""
+RIDGE_SHARE = 1e-10
+"""Of its information that is added to every column of a set, should two of them be alike."""
 
 
 def remaining_shares(
@@ -49,7 +51,7 @@ class _Given:
     def __init__(self, h: Floats, at: Ints) -> None:
         self.h, self.at = h, at
         inside = h[np.ix_(at, at)].copy()
-        inside.flat[:: len(at) + 1] *= 1 + 1e-10
+        inside.flat[:: len(at) + 1] *= 1 + RIDGE_SHARE
         self.inverse = np.linalg.inv(inside)
 
     def inside(self, places: Ints) -> Floats:
@@ -78,6 +80,33 @@ def with_effective_rows(plain: Criterion, columns: Ints, rows: Floats) -> Criter
     return replace(plain, effective=price / w, design_effect=None)
 
 
-def sums_ready(found: ModeSums) -> tuple[Floats, Floats]:
-    """Information given tastes, and what remains of it; (D, D) both."""
-    return found.conditional.curvature, found.marginal.curvature
+def design_effects_left(
+    h: Floats, meat: Floats, columns: Sequence[Ints], selected: TermSet
+) -> Floats:
+    """tr(S⁻¹J)/K of every term given the others of a set; shape (T,).
+
+    Parameters
+    ----------
+    h
+        The information that remains; shape (D, D).
+    meat
+        Σ s s' of the persons' marginal scores; shape (D, D).
+    columns, selected
+    """
+    out = np.ones(len(columns))
+    for t, mine in enumerate(columns):
+        at = columns_of(columns, selected - {t})
+        inside = h[np.ix_(at, at)].copy()
+        inside.flat[:: len(at) + 1] *= 1 + RIDGE_SHARE
+        away = np.linalg.solve(inside, h[np.ix_(at, mine)])
+        s = h[np.ix_(mine, mine)] - away.T @ h[np.ix_(at, mine)]
+        cross = away.T @ meat[np.ix_(at, mine)]
+        j = meat[np.ix_(mine, mine)] - cross - cross.T + away.T @ meat[np.ix_(at, at)] @ away
+        own = np.diag(h)[mine]
+        root = 1 / np.sqrt(np.where(own > 0, own, 1.0))
+        values, vectors = np.linalg.eigh(s * root[:, None] * root)
+        kept = values > COLLINEAR_SHARE
+        if kept.any():
+            turn = root[:, None] * vectors[:, kept] / np.sqrt(values[kept])
+            out[t] = float(np.einsum("ik,ij,jk->", turn, j, turn)) / kept.sum()
+    return out

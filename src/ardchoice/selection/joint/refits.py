@@ -26,10 +26,12 @@ from ardchoice.selection.surrogate import columns_of
 
 MAX_STEPS = 25
 """Newton steps of a refit."""
-MODES_TOLERANCE = 1e-2
-"""Log-likelihood that tastes alone could still gain where a quadratic is made."""
-MODES_REMEMBERED = 4
-"""Refits whose tastes are kept."""
+OBJECTIVE_ROUNDING = 1e-10
+"""Share of an objective that is rounding."""
+SMALLEST_STEP = 1e-4
+"""Share of a Newton step below which nothing is gained any more."""
+SAFE_GAIN = 3.0
+"""How many times what a Newton step promises a refit may still gain."""
 
 
 class TasteRefits(RefitCache):
@@ -53,11 +55,9 @@ class TasteRefits(RefitCache):
             out.likelihood, out.__dict__["ridge"] = near.likelihood, near.ridge
         people = 1 if out.data.person is None else int(out.data.person.max()) + 1
         out._v = np.zeros((people, 0))
-        out._modes = {}
         return out
 
     _v: Floats
-    _modes: dict[TermSet, Floats]
 
     @property
     def people(self) -> Floats:
@@ -76,7 +76,6 @@ class TasteRefits(RefitCache):
             if taste.name in before:
                 v[:, k] = before[taste.name] / np.sqrt(self.variance[k])
         self._v = v if people is None else people
-        self._modes.clear()
         self._known.clear()
 
     @property
@@ -90,29 +89,38 @@ class TasteRefits(RefitCache):
         if not self.tastes:
             return super()._refit(selected, start, wanted)
         blocks, inside, measure = self._working(selected)
-        own = np.isin(inside, columns_of(self.columns, selected))
-        beta = np.zeros(len(inside)) if start is None else np.where(own, start[inside], 0.0)
+        own = np.flatnonzero(np.isin(inside, columns_of(self.columns, selected)))
+        beta = np.zeros(len(inside))
+        if start is not None:
+            beta[own] = start[inside[own]]
         precision = self.ridge[inside]
-        v, here, gain, loglik, below = self._v, None, np.inf, 0.0, -np.inf
-        step, size = _Step(np.zeros_like(beta), {}), 1.0
-        last = -np.inf
+        step, size, last = np.zeros_like(beta), 1.0, -np.inf
+        loglik, below = -np.inf, -np.inf
         for _ in range(MAX_STEPS):
-            trial, moved = beta + size * step.beta, _moved(v, step, size)
-            here = self._measured(replace(measure, beta=trial, v=moved), blocks)
+            trial = beta + size * step
+            here = self._measured(replace(measure, beta=trial, v=self._v), blocks)
             value = here.objective - 0.5 * float(precision @ trial**2)
-            if value < last - 1e-9 * abs(last) and size > 1e-3:
+            if not value >= last - OBJECTIVE_ROUNDING * abs(value):
+                if size < SMALLEST_STEP:
+                    break
                 size *= 0.5
                 continue
-            beta, v, last, size = trial, moved, value, 1.0
-            step, gain = _step(here, beta, own, precision)
-            loglik = here.marginal.loglik + gain
+            beta, last, size = trial, value, 1.0
+            self._v = here.people(self._v)
+            found = here.marginal
+            gradient = found.gradient[own] - precision[own] * beta[own]
+            h = found.curvature[np.ix_(own, own)] + np.diag(precision[own])
+            step = np.zeros_like(beta)
+            step[own] = np.linalg.solve(h, gradient)
+            gain = 0.5 * float(gradient @ step[own])
+            loglik = found.loglik
             if gain <= REFIT_TOLERANCE:
+                # What the last step gains is not in the log-likelihood of where it was measured.
+                beta, loglik = beta + step, loglik + gain
                 break
-            if loglik + gain < wanted:
+            if loglik + SAFE_GAIN * gain < wanted:
                 below = wanted
                 break
-        beta, v = beta + step.beta, _moved(v, step, 1.0)
-        self._remember(selected, v)
         out = np.zeros(len(self.scale))
         out[inside] = beta
         return Refit(selected, loglik, out, below)
@@ -125,49 +133,28 @@ class TasteRefits(RefitCache):
         place[inside] = np.arange(len(inside))
         columns = tuple(taste.column.moved(place) for taste in self.tastes)
         sd = np.sqrt(self.variance)
-        return blocks, inside, ModeMeasure(np.zeros(len(inside)), columns, sd, self._v, steps=True)
+        return blocks, inside, ModeMeasure(np.zeros(len(inside)), columns, sd, self._v)
 
     def _measured(self, measure: ModeMeasure, blocks: Iterable[Block]) -> ModeSums:
         self.passes += 1
         return map_reduce(measure, blocks)
 
-    def _remember(self, selected: TermSet, v: Floats) -> None:
-        self._v = self._modes[selected] = v
-        while len(self._modes) > MODES_REMEMBERED:
-            del self._modes[next(iter(self._modes))]
-
-    def modes(self, fitted: Refit) -> Floats:
-        """Tastes of all persons at a refit; (persons, q)."""
-        if fitted.selected not in self._modes:
-            # Only coefficients were kept: tastes are found again.
-            blocks, inside, measure = self._working(fitted.selected)
-            beta, v = fitted.beta[inside], self._v
-            for _ in range(MAX_STEPS):
-                here = self._measured(replace(measure, beta=beta, v=v), blocks)
-                none = np.zeros(len(inside), dtype=bool)
-                step, gain = _step(here, beta, none, self.ridge[inside])
-                v = _moved(v, step, 1.0)
-                if gain <= MODES_TOLERANCE:
-                    break
-            self._remember(fitted.selected, v)
-        return self._modes[fitted.selected]
-
     def marginal(self, fitted: Refit, *, meat: bool = False) -> ModeSums:
         """Sums over all candidates at a refit; one pass."""
-        measure = ModeMeasure(
-            fitted.beta,
-            tuple(taste.column for taste in self.tastes),
-            np.sqrt(self.variance),
-            self.modes(fitted),
-            meat=meat,
-        )
-        return self._measured(measure, self._blocks)
+        columns = tuple(taste.column for taste in self.tastes)
+        measure = ModeMeasure(fitted.beta, columns, np.sqrt(self.variance), self._v, meat=meat)
+        found = self._measured(measure, self._blocks)
+        self._v = found.people(self._v)
+        return found
 
     def quadratic(self, fitted: Refit) -> Quadratic:
         """F over all candidates around a refit, held by the ridge; one pass."""
         if not self.tastes:
             return super().quadratic(fitted)
-        found = self.marginal(fitted).marginal
+        return self.quadratic_of(self.marginal(fitted).marginal, fitted)
+
+    def quadratic_of(self, found: Sums, fitted: Refit) -> Quadratic:
+        """The same from sums that are at hand."""
         around = expand(found, fitted.beta)
         constant = around.constant + 0.5 * float(self.ridge @ fitted.beta**2)
         return Quadratic(constant, around.b, around.curvature + np.diag(self.ridge))
@@ -195,52 +182,26 @@ class TasteRefits(RefitCache):
             tuple(taste.column.moved(place) for taste in candidates),
             self._shifts(fitted, candidates),
         )
-        # TasteColumn tuples are frozen: blocks of a stream can be measured elsewhere.
         self.passes += 1
         return map_reduce(measure, blocks), len(own)
+
+    def modes_at(self, fitted: Refit) -> Floats:
+        """The tastes of all persons at a refit; shape (persons, q)."""
+        blocks, inside, measure = self._working(fitted.selected)
+        found = self._measured(replace(measure, beta=fitted.beta[inside], order=0), blocks)
+        self._v = found.people(self._v)
+        return self._v
 
     def _shifts(self, fitted: Refit, candidates: Sequence[Taste]) -> Floats:
         """U of every person along the candidate tastes; (persons, E)."""
         out = np.zeros((len(self._v), len(candidates)))
         if self.tastes:
-            u = self.modes(fitted) * np.sqrt(self.variance)
+            u = self.modes_at(fitted) * np.sqrt(self.variance)
             names = [taste.name for taste in candidates]
             for k, taste in enumerate(self.tastes):
                 if taste.name in names:
                     out[:, names.index(taste.name)] = u[:, k]
         return out
-
-
-class _Step:
-    """Where coefficients and tastes go."""
-
-    def __init__(self, beta: Floats, tastes: dict[int, tuple[Ints, Floats]]) -> None:
-        self.beta, self.tastes = beta, tastes
-
-
-def _step(here: ModeSums, beta: Floats, own: np.ndarray, precision: Floats) -> tuple[_Step, float]:
-    """A Newton step of coefficients and tastes, and what it is expected to gain."""
-    marginal: Sums = here.marginal
-    at = np.flatnonzero(own)
-    delta = np.zeros(len(own))
-    gradient = marginal.gradient[at] - precision[at] * beta[at]
-    if len(at):
-        h = marginal.curvature[np.ix_(at, at)] + np.diag(precision[at])
-        delta[at] = np.linalg.solve(h, gradient)
-    moves = {
-        i: (codes, step - slope @ delta)
-        for i, (codes, step, slope) in enumerate(
-            zip(here.codes, here.steps, here.slopes, strict=True)
-        )
-    }
-    return _Step(delta, moves), here.person_decrement + 0.5 * float(gradient @ delta[at])
-
-
-def _moved(v: Floats, step: _Step, size: float) -> Floats:
-    out = v.copy()
-    for codes, move in step.tastes.values():
-        out[codes] += size * move
-    return out
 
 
 class _QuadraticsMeasure:

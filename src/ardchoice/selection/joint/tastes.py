@@ -17,6 +17,9 @@ from ardchoice.families import TasteColumn
 from ardchoice.selection.constraints import TermSet
 from ardchoice.space import Term
 
+MOST_LABELLED = 30
+"""Alternatives up to which each may have a random constant."""
+
 
 @dataclass(frozen=True)
 class Taste:
@@ -46,9 +49,49 @@ class Taste:
         return str(self.term)
 
     @property
+    def distribution(self) -> str:
+        """As `Mixed` takes it."""
+        return "shared normal" if len(self.needs) > 1 else "normal"
+
+    @property
+    def in_words(self) -> str:
+        """Such as: a random constant of SM."""
+        if self.is_constant:
+            return f"a random constant of {self.term.place}"
+        where = f" of {self.term.place}" if self.term.where else ""
+        return f"a taste for {self.term.form}{where} that differs between persons"
+
+    @property
     def is_constant(self) -> bool:
         """Whether it is an error component."""
         return self.term.what is None
+
+
+@dataclass(frozen=True)
+class RandomCandidate:
+    """A coefficient that may differ between persons, and why it does or does not.
+
+    Attributes
+    ----------
+    name
+        ``SM: ASC``, ``SM: TT``, ``*: TT``.
+    distribution
+        ``"normal"``, or ``"shared normal"`` for one that several terms share.
+    selected
+    gain
+        By how much -2 LL falls with it, less its price ln(persons): what the criterion rises
+        without it, or falls by taking it in. NaN where only its score is known.
+    z
+        Score statistic of a candidate that is out: above about 1.6 where its tastes differ.
+    reason
+    """
+
+    name: str
+    distribution: str
+    selected: bool
+    gain: float
+    z: float
+    reason: str
 
 
 def candidate_tastes(
@@ -72,11 +115,14 @@ def candidate_tastes(
     alternatives
         All J of them.
     """
+    labelled = any(t.what is None for t in terms) and len(alternatives) <= MOST_LABELLED
     out = [
         Taste(Term((name,)), (), TasteColumn(alternatives=(j,)))
         for j, name in enumerate(alternatives)
+        if labelled
     ]
     if len(alternatives) == 2:
+        # Only the variance of the difference is identified.
         out = out[:1]
     forms: dict[tuple[object, ...], list[int]] = {}
     for t in sorted(selected):
