@@ -14,7 +14,7 @@ from ardchoice.ard import ArdFit
 from ardchoice.data import ChoiceData
 from ardchoice.estimation import Result
 from ardchoice.families import Family
-from ardchoice.selection import Rule, Structure
+from ardchoice.selection import JointSelection, Rule, Structure
 from ardchoice.space import SearchSpace, Specification
 from ardchoice.text import WIDTH, table
 
@@ -330,6 +330,22 @@ def _number_or_dash(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:,.1f}"
 
 
+@dataclass(frozen=True, eq=False)
+class TermsAndTastes:
+    """What a study shows whose terms and random coefficients were decided together.
+
+    Attributes
+    ----------
+    selection
+        Both, with reasons.
+    mnl_result
+        What the multinomial logit selects by itself, estimated on the same persons.
+    """
+
+    selection: JointSelection
+    mnl_result: Result
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class StudyRecord:
     """Everything from one run.
@@ -360,6 +376,8 @@ class StudyRecord:
         As it was asked for, where terms were not selected with it; None: that of `fit`.
     families
         With ``family="auto"``, the families that were compared.
+    joint
+        With ``family=Mixed()``, how terms and random coefficients were decided together.
     """
 
     data: ChoiceData
@@ -378,3 +396,4 @@ class StudyRecord:
     version: str = field(default_factory=lambda: version("ardchoice"))
     family: Family | None = None
     families: FamilyComparison | None = None
+    joint: TermsAndTastes | None = None

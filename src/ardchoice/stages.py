@@ -10,10 +10,10 @@ from ardchoice.data import ChoiceData
 from ardchoice.errors import IdentificationError, SeparationError
 from ardchoice.estimation import Result, fit
 from ardchoice.evaluation import compare_families
-from ardchoice.families import Family
+from ardchoice.families import Family, Mixed, Mnl
 from ardchoice.progress import Listener, PhaseProgress, relevance_callback, search_callback
-from ardchoice.record import FamilyComparison
-from ardchoice.selection import Rule, Structure, select
+from ardchoice.record import FamilyComparison, TermsAndTastes
+from ardchoice.selection import JointSelection, Rule, Structure, confirm, select, select_jointly
 from ardchoice.space import SearchSpace, Specification
 
 Estimated = tuple[Result, tuple[str, ...]]
@@ -54,6 +54,37 @@ class Stages:
             return select(relevance, rule, structure=structure, progress=progress, keep=self.keep)
 
         return self.keep.stage("search", work, relevance)
+
+    def decide_jointly(
+        self,
+        relevance: ArdFit,
+        mnl: Specification,
+        rule: Rule,
+        structure: Structure | None,
+        family: Mixed,
+    ) -> JointSelection:
+        """Terms and random coefficients by quadratics; those in doubt confirmed by exact fits."""
+
+        def decide() -> JointSelection:
+            progress = search_callback(self.listener)
+            return select_jointly(
+                relevance, mnl, rule, structure=structure, progress=progress, keep=self.keep
+            )
+
+        decided = self.keep.stage("joint", decide, relevance, mnl)
+
+        def check() -> JointSelection:
+            return confirm(relevance.data, decided, family=family)
+
+        return self.keep.stage("confirmed", check, relevance, mnl, decided)
+
+    def beside(self, data: ChoiceData, joint: JointSelection) -> TermsAndTastes:
+        """What the multinomial logit selects by itself, estimated too."""
+
+        def work() -> Estimated:
+            return _estimate(data, joint.mnl, Mnl())
+
+        return TermsAndTastes(joint, self.keep.stage("mnl-beside", work, data, joint.mnl)[0])
 
     def compare_families(
         self, data: ChoiceData, specification: Specification, seed: int

@@ -19,7 +19,7 @@ from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.estimation import ScenarioOptions, predict_table
 from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, selection_path
 from ardchoice.exports import export
-from ardchoice.families import Family, Mnl, must_be_family
+from ardchoice.families import Family, Mixed, Mnl, must_be_family
 from ardchoice.progress import (
     Progress,
     progress_callback,
@@ -221,7 +221,8 @@ def specify(
         How utilities become probabilities and how persons differ. ``"auto"``: the terms are
         selected with the multinomial logit, then it, a nested, a mixed and a latent class logit of
         them are compared (`compare_families`), and the one with the lowest BIC over persons is
-        kept. Default: `Mnl()`.
+        kept. ``Mixed()``: terms, and the coefficients that differ between persons, are decided
+        together. Default: `Mnl()`.
     structure
         What every specification must obey; None for no rules at all.
     rule
@@ -265,6 +266,11 @@ def specify(
         if family == "auto":
             compared = stages.compare_families(selected_on, specification, seed)
             family = compared.result.family
+        asked, joint = family, None
+        if isinstance(family, Mixed) and family.random is None:
+            decided = stages.decide_jointly(relevance, specification, rule, structure, family)
+            joint = stages.beside(estimated_on, decided)
+            specification, family = decided.specification, decided.family_of(family)
         # 4 · What are the coefficients, by maximum likelihood?
         result, notes = stages.estimate(estimated_on, specification, family, honest=honest)
         beside = None
@@ -283,8 +289,9 @@ def specify(
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
         notes=notes,
-        family=None if compared or family == family_searched else family,
+        family=None if compared or asked == family_searched else asked,
         families=compared,
+        joint=joint,
     )
     for note in notes:
         warnings.warn(note, ArdchoiceWarning, stacklevel=2)

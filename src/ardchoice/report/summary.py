@@ -44,6 +44,7 @@ def summarise_record(record: StudyRecord) -> str:
         fit = result.summary().split("\n\ncoefficient")[0]
         parts += [fit, _side_by_side(other, result), *map(_fill, record.notes), _fill(VALID)]
     compared = "" if record.families is None else str(record.families)
+    parts += [_terms_and_tastes(record)]
     parts += [compared, _held_out(record.evaluation), _predictors(record), _wtp(record)]
     parts += [_near_ties(specification), _inclusion(record.evaluation)]
     return "\n\n".join(part for part in parts if part)
@@ -67,6 +68,40 @@ def _alarms(record: StudyRecord) -> list[str]:
     """Why the model must not be used as it is, before it is shown."""
     words = {"bad": "✗", "look": "!"}
     return [_fill(f"{words[note.verdict]} {one_line(str(note))}") for note in alarms(record)]
+
+
+def _terms_and_tastes(record: StudyRecord) -> str:
+    """How terms and random coefficients were decided, beside what the MNL selects."""
+    if record.joint is None:
+        return ""
+    selection, mnl = record.joint.selection, record.joint.mnl_result
+    rows = [
+        [one_line(c.name), c.distribution if c.selected else "–", c.reason]
+        for c in selection.candidates
+    ]
+    lines = ["Random coefficients, decided together with the terms"]
+    for name, drawn, reason in rows:
+        lines += textwrap.wrap(
+            f"{name} ({drawn}): {reason}" if drawn != "–" else f"{name}: {reason}",
+            WIDTH,
+            initial_indent="  ",
+            subsequent_indent="    ",
+            break_long_words=False,
+        )
+    text = (
+        f"Design effect of interactions (median): {selection.design_effect:.1f} in the multinomial "
+        f"logit, {selection.design_effect_left:.2f} with these random coefficients; about 1 where "
+        "they explain why answers of a person are alike."
+    )
+    beside = (
+        f"Beside it, the multinomial logit selects {len(selection.mnl)} terms with "
+        f"{mnl.n_parameters} coefficients, log-likelihood {mnl.loglik:,.1f}."
+    )
+    parts = ["\n".join(lines), _fill(text), _fill(beside)]
+    if selection.explained:
+        each = [f"{term} ({taste})" for term, taste in selection.explained.items()]
+        parts.append(_fill("Its terms that tastes explain: " + "; ".join(each) + "."))
+    return "\n\n".join(parts)
 
 
 def _side_by_side(left: Result, right: Result) -> str:

@@ -3,6 +3,12 @@
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.inclusion import Inclusion, inclusion
+from ardchoice.selection.joint import (
+    JointSelection,
+    RandomCandidate,
+    confirm,
+    select_jointly,
+)
 from ardchoice.selection.prices import criterion_of, design_effects
 from ardchoice.selection.refits import RefitCache
 from ardchoice.selection.rules import (
@@ -35,7 +41,9 @@ __all__ = [
     "FalseDiscovery",
     "HeldOut",
     "Inclusion",
+    "JointSelection",
     "LambdaAbove",
+    "RandomCandidate",
     "RefitCache",
     "Rule",
     "SearchStep",
@@ -47,6 +55,7 @@ __all__ = [
     "WrongSign",
     "check_signs",
     "compile_structure",
+    "confirm",
     "criterion_of",
     "design_effects",
     "inclusion",
@@ -54,5 +63,6 @@ __all__ = [
     "must_be_rule",
     "recognised_signs",
     "select",
+    "select_jointly",
     "with_expected_signs",
 ]

@@ -128,6 +128,13 @@ class Mixed(Family):
         named = None if self.random is None else tuple(self.random.items())
         return hash((named, self.correlated, self.nodes, self.seed))
 
+    @property
+    def for_selection(self) -> Family:
+        """The multinomial logit where the data decide what is random."""
+        from ardchoice.families.mnl import Mnl
+
+        return Mnl() if self.random is None else self
+
     # -- Parameters -----------------------------------------------------------------------------
 
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:

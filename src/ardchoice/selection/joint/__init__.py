@@ -1,6 +1,7 @@
 """Terms and random coefficients decided together."""
 
 from ardchoice.selection.joint.alternate import Alternation, Joint
+from ardchoice.selection.joint.exact import confirm
 from ardchoice.selection.joint.refits import TasteRefits
 from ardchoice.selection.joint.select import JointSelection, select_jointly
 from ardchoice.selection.joint.tastes import RandomCandidate, Taste
@@ -12,5 +13,6 @@ __all__ = [
     "RandomCandidate",
     "Taste",
     "TasteRefits",
+    "confirm",
     "select_jointly",
 ]

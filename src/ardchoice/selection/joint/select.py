@@ -12,6 +12,7 @@ from ardchoice.ard import ArdFit
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError
+from ardchoice.families import Family, Mixed, Mnl
 from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.joint.alternate import Alternation, Joint
@@ -65,6 +66,10 @@ class JointSelection:
     def random(self) -> dict[str, str]:
         """Name -> distribution of the random coefficients, as `Mixed` takes them."""
         return {c.name: c.distribution for c in self.candidates if c.selected}
+
+    def family_of(self, asked: Mixed) -> Family:
+        """With the random coefficients; the multinomial logit where there are none."""
+        return replace(asked, random=self.random) if self.random else Mnl()
 
 
 def select_jointly(
