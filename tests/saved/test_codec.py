@@ -83,6 +83,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         Constraints(fixed={"A": 1.0}, equal=(("B", "C"),), bounds={"D": (None, 0.0)}),
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
         ac.compare_families(late, "*: TT", families=[], folds=2),
+        ac.specify(late, ac.SearchSpace(late), family=ac.Mixed(nodes=16)).joint,
         STUDIES["honest"]().evaluated(folds=0, scenarios={"A": "B: unavailable"}).evaluation,
     ]
     found: dict[str, object] = {}

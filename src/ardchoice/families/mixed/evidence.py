@@ -32,6 +32,10 @@ LARGEST_VARIANCE = 400.0
 """Of a taste on a column of unit spread."""
 RIDGE_SHARE = 1e-9
 """Of its information that is added to that on every shared coefficient."""
+RIVAL_SHARE, RIVALS_TRIED = 0.5, 2
+"""Share of the statistic of what leaves that what takes its place has at least; and how many."""
+LEAST_STATISTIC = 0.8
+"""Score statistic below which a candidate is noise."""
 CANDIDATES_TRIED = 4
 """Candidates that are tried as additions, those with the largest score statistics."""
 
@@ -259,14 +263,18 @@ class _Climb:
             alike = {e for e in able if (e in self.first) == (gone in self.first)}
             there = self.evidence.at(base, best.variance[[k in base for k in best.chosen]])
             if len(there.statistic):
-                rivals = self.likely(there, frozenset(alike - {gone}))
+                enough = RIVAL_SHARE * max(float(there.statistic[gone]), 0.0)
+                rivals = self.likely(there, frozenset(alike - {gone}), enough)[:RIVALS_TRIED]
                 out += [(*base, e) for e in rivals if e not in best.chosen]
         return list(dict.fromkeys(tuple(sorted(move)) for move in out))
 
-    def likely(self, found: TasteSet, able: frozenset[int]) -> list[int]:
+    def likely(
+        self, found: TasteSet, able: frozenset[int], enough: float = LEAST_STATISTIC
+    ) -> list[int]:
         """The candidates that score best given a set."""
         order = np.argsort(-found.statistic, kind="stable")
-        rising = [int(e) for e in order if int(e) in able and found.statistic[e] > 0]
+        least = max(enough, LEAST_STATISTIC)
+        rising = [int(e) for e in order if int(e) in able and found.statistic[e] > least]
         return [e for e in rising if e not in found.chosen][:CANDIDATES_TRIED]
 
 

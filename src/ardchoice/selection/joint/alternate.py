@@ -38,8 +38,8 @@ from ardchoice.selection.surrogate import columns_of
 from ardchoice.space import Linear
 
 MAX_ROUNDS = 3
-MOST_SEARCHES = 6
-"""Searches for random coefficients in a row, each around the tastes of the one before."""
+MOST_SEARCHES, MOST_GROWTHS = 3, 5
+"""Searches for random coefficients in a row, and steps of their variances after each."""
 SETTLED_LOGLIK = 2.0
 """Log-likelihood that another one has to gain."""
 
@@ -93,7 +93,6 @@ class Alternation:
         self.refits, self.progress = refits, progress
         person = refits.data.person
         self.persons = refits.n if person is None else len(np.unique(person))
-        self.candidates: tuple[Taste, ...] = ()
 
     def run(self, mnl: TermSet) -> Joint:
         """From the terms of the MNL without its interactions."""
@@ -226,16 +225,34 @@ class Alternation:
     def settle_tastes(self, fitted: Refit) -> Refit:
         """Random coefficients searched again around the tastes of the last search, until they stay.
 
-        Quadratics made where tastes are too small know them too small.
+        Quadratics made where tastes are too small know them too small: between searches only their
+        variances grow.
         """
         for _ in range(MOST_SEARCHES):
-            before, names = fitted.loglik, [t.name for t in self.refits.tastes]
+            names = [t.name for t in self.refits.tastes]
             fitted = self.search_tastes(fitted)
-            if names == [t.name for t in self.refits.tastes] and (
-                not names or fitted.loglik < before + SETTLED_LOGLIK
-            ):
+            if names == [t.name for t in self.refits.tastes]:
                 break
+            for _ in range(MOST_GROWTHS):
+                before = fitted.loglik
+                fitted = self.grow_tastes(fitted)
+                if fitted.loglik < before + SETTLED_LOGLIK:
+                    break
         return fitted
+
+    def grow_tastes(self, fitted: Refit) -> Refit:
+        """The variances of the random coefficients there are, around the tastes of persons now."""
+        refits = self.refits
+        if not refits.tastes:
+            return fitted
+        quadratics, fixed = refits.person_quadratics(fitted, refits.tastes)
+        own = columns_of(refits.columns, fitted.selected)
+        evidence = TasteEvidence(quadratics, fixed, refits.ridge[own])
+        found = evidence.at(range(len(refits.tastes)), refits.variance)
+        if not np.isfinite(found.evidence):
+            return fitted
+        refits.set_tastes(refits.tastes, found.variance)
+        return refits.refit(fitted.selected, fitted.beta)
 
     def search_tastes(self, fitted: Refit) -> Refit:
         """The best random coefficients given the terms, and the terms refitted with them."""

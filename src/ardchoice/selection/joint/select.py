@@ -96,7 +96,7 @@ def select_jointly(
     progress
         Called after every round of a search.
     keep
-        Where refits are laid down.
+        Where refits are saved.
     """
     rule = Ebic() if rule is None else rule
     if not isinstance(rule, Ebic | Bic):
@@ -126,7 +126,7 @@ def _independent(rule: Searched) -> Searched:
 
 def _no_repetition(fit: ArdFit, mnl: Specification, alternation: Alternation) -> JointSelection:
     note = (
-        "No person answers more than once: random coefficients cannot be told from the rest of "
+        "No person answers more than once: random coefficients are not identified beside the rest of "
         "utility, and none was looked for."
     )
     specification = replace(mnl, notes=(*mnl.notes, note))
