@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 import time
 import warnings
@@ -29,11 +30,11 @@ import numpy as np
 import numpy.typing as npt
 
 import ardchoice as ac
-from ardchoice.selection import Rule
+from ardchoice.selection import Rule, confirm, select_jointly
 from ardchoice.selection import inclusion as inclusion_of
 from ardchoice.settings import read_settings
 from ardchoice.space import Term
-from panel_draws import TRUTHS, Case, Draw, Unit, make
+from panel_draws import MIXINGS, TRUTHS, Case, Draw, Unit, make
 
 Floats = npt.NDArray[np.float64]
 
@@ -44,9 +45,12 @@ LEVELS: tuple[tuple[float, Unit], ...] = (
     (1.0, "row"),
     (2.0, "row"),
 )
-PARTS = ("draws", "noise", "inclusion", "intervals", "held-out")
+PARTS = ("draws", "mixing", "noise", "inclusion", "intervals", "held-out")
 REFERENCE = "true terms"
 DIVISIONS, FOLDS = 3, 10
+TRUE_TASTES = {"TRAIN: ASC", "SM: ASC", "CAR: ASC", "TT", "CO"}
+TRUE_TASTE = re.compile(r"ASC$|\bTT\b|\bCO\b")
+"""What differs between persons in the draws: constants, time and cost."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,6 +96,23 @@ def true_terms(case: Case) -> Outcome:
     return Outcome(case.truth, result.probabilities(case.data))
 
 
+def jointly(*, exact: bool) -> Method:
+    """Terms and random coefficients together, before or after exact fits."""
+
+    def decided(case: Case) -> Outcome:
+        fit, seconds = case.timed_relevance
+        found = select_jointly(fit, ac.select(fit))
+        if exact:
+            found = confirm(case.data, found, family=ac.Mixed())
+        spec = ac.Specification(found.specification.terms)
+        family = found.family_of(ac.Mixed()) if exact else ac.Mnl()
+        result = ac.fit(case.data, spec, family=family, separation="allow")
+        chance = result.probabilities(case.data)
+        return Outcome(spec.terms, chance, tuple(found.random), shared=seconds)
+
+    return decided
+
+
 METHODS: dict[str, Method] = {
     REFERENCE: true_terms,
     "default": by_rule(None),
@@ -99,6 +120,8 @@ METHODS: dict[str, Method] = {
     "FDR 0.05": by_rule(ac.FalseDiscovery(0.05)),
     "HeldOut": by_rule(ac.HeldOut()),
     "Bic(2)": by_rule(ac.Bic(2.0)),
+    "joint": jointly(exact=False),
+    "joint, exact": jointly(exact=True),
 }
 """Name -> method; another one, such as a joint selection, is one more entry."""
 
@@ -122,6 +145,7 @@ class Run:
     shuffled: bool
     what: str
     figures: dict[str, Any]
+    mixing: str = "normal"
 
 
 # -- Measuring -------------------------------------------------------------------------------------
@@ -231,6 +255,10 @@ class Plan:
         if "draws" in self.parts:
             for seed, truth, (sd, unit) in product(self.seeds, self.truths, self.levels):
                 yield Draw(truth, sd, unit, seed), (REFERENCE, *self.methods)
+        if "mixing" in self.parts:
+            for seed, truth, mixing in product(self.seeds, self.truths, MIXINGS):
+                draw = Draw(truth, 1.0, seed=seed, mixing=mixing)
+                yield draw, (REFERENCE, *self.methods)
         if "noise" in self.parts:
             for seed in self.shuffles:
                 yield Draw("real", seed=seed, shuffled=True), (*self.methods, "p-values")
@@ -262,7 +290,7 @@ def runs(plan: Plan, done: Mapping[object, Run]) -> Iterator[Run]:
 
 def key(draw: Draw | Run, what: str) -> object:
     """What a run is known by."""
-    return draw.truth, draw.sd, draw.unit, draw.seed, draw.shuffled, what
+    return draw.truth, draw.sd, draw.unit, draw.seed, draw.shuffled, draw.mixing, what
 
 
 # -- Showing ---------------------------------------------------------------------------------------
@@ -273,6 +301,7 @@ def show(done: Iterable[Run]) -> None:
     everything = list(done)
     simulated = [r for r in everything if not r.shuffled]
     show_recovery([r for r in simulated if "f1" in r.figures])
+    show_random([r for r in simulated if r.figures.get("random")])
     show_noise([r for r in everything if r.shuffled])
     show_inclusion([r for r in simulated if r.what == "inclusion"])
     show_intervals([r for r in everything if r.what in ("honest", "selected")])
@@ -280,12 +309,17 @@ def show(done: Iterable[Run]) -> None:
 
 def levels_of(some: Iterable[Run]) -> list[tuple[float, str]]:
     """Heterogeneity of some runs, between persons first."""
-    return sorted({(r.sd, r.unit) for r in some}, key=lambda level: (level[1], level[0]))
+    return sorted({(r.sd, label_of(r)) for r in some}, key=lambda level: (level[1], level[0]))
+
+
+def label_of(run: Run) -> str:
+    """What differs between whom."""
+    return run.unit if run.mixing == "normal" else run.mixing
 
 
 def label(sd: float, unit: str) -> str:
     """How a level of heterogeneity is shown."""
-    return f"{sd:g}" if unit == "person" else f"{sd:g} row"
+    return f"{sd:g}" if unit == "person" else f"{sd:g} {unit}"
 
 
 def show_recovery(some: list[Run]) -> None:
@@ -297,7 +331,7 @@ def show_recovery(some: list[Run]) -> None:
     )
     print(f"{head}{'sec':>6}\n{'-' * (len(head) + 6)}")
     for sd, unit in levels_of(some):
-        here = [r for r in some if (r.sd, r.unit) == (sd, unit)]
+        here = [r for r in some if (r.sd, label_of(r)) == (sd, unit)]
         base = np.mean([r.figures["loss"] for r in here if r.what == REFERENCE] or [np.nan])
         for method in METHODS:
             mine = [r.figures for r in here if r.what == method]
@@ -313,6 +347,35 @@ def show_recovery(some: list[Run]) -> None:
     print()
 
 
+def show_random(some: list[Run]) -> None:
+    """Random coefficients that methods name, and how many of the true ones."""
+    if not some:
+        return
+    head = f"{'sd':16}{'method':14}{'runs':>5}{'named':>7}{'right':>7}{'recall':>8}"
+    print(f"{head}\n{'-' * len(head)}")
+    for level in levels_of(some):
+        for method in METHODS:
+            mine = [r for r in some if (r.sd, label_of(r)) == level and r.what == method]
+            named = [TRUE_TASTE.search(n) is not None for r in mine for n in r.figures["random"]]
+            if not named:
+                continue
+            # A taste in another form, or of some alternatives only, is one of that attribute.
+            kinds = [{kind_of(n) for n in r.figures["random"]} & TRUE_TASTES for r in mine]
+            recall = np.mean([len(k) / len(TRUE_TASTES) for k in kinds]) if level[0] else np.nan
+            print(
+                f"{label(*level):16}{method:14}{len(mine):5}{len(named) / len(mine):7.2f}"
+                f"{np.mean(named) if level[0] else 0.0:7.3f}{recall:8.3f}"
+            )
+    print()
+
+
+def kind_of(name: str) -> str:
+    """What a random coefficient is of: the constant of an alternative, or an attribute."""
+    if name.endswith(": ASC"):
+        return name
+    return "TT" if "TT" in name else "CO" if "CO" in name else name
+
+
 def show_noise(some: list[Run]) -> None:
     """Interactions that are noise, kept; and p-values."""
     if not some:
@@ -321,7 +384,7 @@ def show_noise(some: list[Run]) -> None:
     print(f"{head}\n{'-' * len(head)}")
     for truth in sorted({r.truth for r in some}):
         for sd, unit in levels_of(r for r in some if r.truth == truth):
-            here = [r for r in some if (r.truth, r.sd, r.unit) == (truth, sd, unit)]
+            here = [r for r in some if (r.truth, r.sd, label_of(r)) == (truth, sd, unit)]
             for method in METHODS:
                 mine = [r.figures for r in here if r.what == method]
                 if mine:
@@ -348,7 +411,7 @@ def show_inclusion(some: list[Run]) -> None:
     head = f"{'sd':7}{'inclusion probability':>22}{'terms':>7}{'mean':>7}{'true':>7}"
     print(f"{head}\n{'-' * len(head)}")
     for sd, unit in levels_of(some):
-        here = [r for r in some if (r.sd, r.unit) == (sd, unit)]
+        here = [r for r in some if (r.sd, label_of(r)) == (sd, unit)]
         pairs = [pair[:2] for r in here for pair in r.figures["pairs"]]
         each = np.array(pairs, dtype=float)
         for low in (0.0, 0.2, 0.4, 0.6, 0.8):
@@ -368,7 +431,7 @@ def show_intervals(some: list[Run]) -> None:
         return
     print(f"{'sd':7}{'95 % intervals':18}{'runs':>5}{'count':>7}{'cover':>8}\n{'-' * 45}")
     for (sd, unit), what in product(levels_of(some), ("honest", "selected")):
-        here = [r.figures for r in some if (r.sd, r.unit, r.what) == (sd, unit, what)]
+        here = [r.figures for r in some if (r.sd, label_of(r), r.what) == (sd, unit, what)]
         count = sum(f["count"] for f in here)
         if count:
             share = sum(f["covered"] for f in here) / count

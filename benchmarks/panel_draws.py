@@ -23,6 +23,9 @@ from ardchoice.space import SearchSpace, Term
 
 Floats = npt.NDArray[np.float64]
 Unit = Literal["person", "row"]
+Mixing = Literal["normal", "two points", "skewed", "correlated", "heavy", "scale"]
+MIXINGS: tuple[Mixing, ...] = ("two points", "skewed", "correlated", "heavy", "scale")
+"""Other distributions than normal ones."""
 
 TRUTHS = {
     **{name: ac.datasets.swissmetro_specification(name) for name in ("S1", "S2", "S3")},
@@ -66,6 +69,8 @@ class Draw:
     seed
     shuffled
         Whether covariates are exchanged between persons, so that every interaction is noise.
+    mixing
+        How tastes are distributed; see `draw_tastes`.
     """
 
     truth: str
@@ -73,6 +78,7 @@ class Draw:
     unit: Unit = "person"
     seed: int = 0
     shuffled: bool = False
+    mixing: Mixing = "normal"
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,18 +151,44 @@ def simulate(draw: Draw) -> tuple[ac.ChoiceData, Floats]:
     if real.person is None:
         raise AssertionError("Swissmetro has persons")
     who = real.person if draw.unit == "person" else np.arange(len(real))
-    tastes = draw.sd * rng.standard_normal((int(who.max()) + 1, len(columns)))
-    drawn = softmax(utility + np.einsum("kjn,nk->jn", columns, tastes[who]))
+    normal = rng.standard_normal((int(who.max()) + 1, len(columns) + 1))
+    tastes, scale = draw_tastes(draw, normal)
+    drawn = softmax(scale[who] * (utility + np.einsum("kjn,nk->jn", columns, tastes[who])))
     data = real.with_choice(draw_choices(drawn, rng))
     if not draw.sd:
         return data, softmax(utility)
     # Everybody's average is over the same draws, whatever the seed.
-    sobol = stats.qmc.Sobol(len(columns), rng=np.random.default_rng(0)).random(NODES)
-    nodes = draw.sd * special.ndtri(sobol)
+    sobol = stats.qmc.Sobol(len(columns) + 1, rng=np.random.default_rng(0)).random(NODES)
     total = np.zeros_like(utility)
-    for node in nodes:
-        total += softmax(utility + np.einsum("kjn,k->jn", columns, node))
+    for node, size in zip(*draw_tastes(draw, special.ndtri(sobol)), strict=True):
+        total += softmax(size * (utility + np.einsum("kjn,k->jn", columns, node)))
     return data, total / NODES
+
+
+def draw_tastes(draw: Draw, normal: Floats) -> tuple[Floats, Floats]:
+    """Tastes with standard deviation sd (n, K), and the scale of utilities (n,).
+
+    Parameters
+    ----------
+    draw
+        Constants at two points; a skewed (exponential) time taste; all correlated by a half; a cost
+        taste with the tails of a t(3); or normal ones, and scales that are lognormal besides.
+    normal
+        Independent; shape (n, K + 1).
+    """
+    z, k = normal[:, :-1].copy(), normal.shape[1] - 3
+    scale = np.ones(len(z))
+    if draw.mixing == "two points":
+        z[:, :k] = np.sign(z[:, :k])
+    elif draw.mixing == "skewed":
+        z[:, k] = 1 + np.log(special.ndtr(z[:, k]))
+    elif draw.mixing == "correlated":
+        z = np.sqrt(0.5) * (z + normal[:, -1:])
+    elif draw.mixing == "heavy":
+        z[:, k + 1] = stats.t(3).ppf(special.ndtr(z[:, k + 1])) / np.sqrt(3)
+    elif draw.mixing == "scale":
+        scale = np.exp(0.5 * normal[:, -1])
+    return draw.sd * z, scale
 
 
 def taste_columns(data: ac.ChoiceData) -> Floats:

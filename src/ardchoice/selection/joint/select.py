@@ -126,8 +126,8 @@ def _independent(rule: Searched) -> Searched:
 
 def _no_repetition(fit: ArdFit, mnl: Specification, alternation: Alternation) -> JointSelection:
     note = (
-        "No person answers more than once: random coefficients are not identified beside the rest of "
-        "utility, and none was looked for."
+        "No person answers more than once: random coefficients are hardly identified, and none "
+        "was looked for."
     )
     specification = replace(mnl, notes=(*mnl.notes, note))
     return JointSelection(specification, mnl, (), {}, 1.0, 1.0, 0, alternation.persons)
