@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import MISSING, dataclass, fields
+from inspect import signature
 from pathlib import Path
 
 import pytest
 from pydantic import ValidationError
 
 import ardchoice as ac
+from ardchoice.data import ReadingOptions
 from ardchoice.settings import example_settings
 from ardchoice.settings.schema import section
 
@@ -69,3 +71,16 @@ def test_a_wrong_value_of_such_a_key_is_refused(written: dict[str, object], key:
     with pytest.raises(ValidationError) as caught:
         section("RigourSettings", Rigour).model_validate(written)
     assert [error["loc"] for error in caught.value.errors()] == [(key,)]
+
+
+@pytest.mark.parametrize("read", [ac.read_wide, ac.read_long])
+def test_arguments_of_a_reader_are_the_reading_options_with_their_defaults(read: object) -> None:
+    assert callable(read)
+    arguments = signature(read).parameters
+    of_one_layout = {"layout", "choice", "availability", "situation", "alternative"}
+    for option in fields(ReadingOptions):
+        if option.name in of_one_layout:
+            continue
+        given = arguments[option.name].default
+        if option.default is not MISSING and given is not arguments[option.name].empty:
+            assert given == option.default, option.name

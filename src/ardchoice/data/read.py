@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import fields
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,7 @@ from ardchoice.data.roles import missing_labels
 from ardchoice.data.source import (
     Alternatives,
     Covariates,
+    Layout,
     Pattern,
     ReadingOptions,
     WeightKind,
@@ -109,27 +111,7 @@ def read_wide(
     -------
     ChoiceData
     """
-    options = ReadingOptions(
-        layout="wide",
-        choice=choice,
-        availability=availability,
-        attributes=attributes,
-        covariates=covariates,
-        alternatives=alternatives,
-        person=person,
-        weight=weight,
-        weight_kind=weight_kind,
-        drop_invalid=drop_invalid,
-        missing_values=missing_labels(missing_values),
-        derive={} if derive is None else derive,
-        where=where,
-        max_levels=max_levels,
-        separator=separator,
-        encoding=encoding,
-        decimal=decimal,
-        comment=comment,
-        skip_rows=skip_rows,
-    )
+    options = _options("wide", locals())
     return _announced(read_table(table, options, like, stream))
 
 
@@ -219,29 +201,18 @@ def read_long(
     -------
     ChoiceData
     """
-    options = ReadingOptions(
-        layout="long",
-        situation=_situation_columns(situation),
-        alternative=alternative,
-        choice=chosen,
-        attributes=attributes,
-        covariates=covariates,
-        alternatives=alternatives,
-        person=person,
-        weight=weight,
-        weight_kind=weight_kind,
-        drop_invalid=drop_invalid,
-        missing_values=missing_labels(missing_values),
-        derive={} if derive is None else derive,
-        where=where,
-        max_levels=max_levels,
-        separator=separator,
-        encoding=encoding,
-        decimal=decimal,
-        comment=comment,
-        skip_rows=skip_rows,
-    )
+    given = {**locals(), "situation": _situation_columns(situation), "choice": chosen}
+    options = _options("long", given)
     return _announced(read_table(table, options, like, stream))
+
+
+def _options(layout: Layout, arguments: Mapping[str, Any]) -> ReadingOptions:
+    """The arguments of `read_wide` or `read_long` that are fields of the options."""
+    named = {f.name for f in fields(ReadingOptions)}
+    given = {name: value for name, value in arguments.items() if name in named}
+    given["missing_values"] = missing_labels(given["missing_values"])
+    given["derive"] = given["derive"] or {}
+    return ReadingOptions(layout=layout, **given)
 
 
 def _announced(data: ChoiceData) -> ChoiceData:

@@ -72,7 +72,7 @@ def code_stamp() -> str:
     for room in FITTING_ROOMS:
         for path in sorted(Path(str(root / room)).rglob("*.py")):
             digest.update(path.name.encode() + path.read_bytes())
-    for name in ("study.py", "reproduce/fits.py", "reproduce/baselines.py"):
+    for name in ("study.py", "stages.py", "reproduce/fits.py", "reproduce/baselines.py"):
         digest.update(Path(str(root / name)).read_bytes())
     return f"{version('ardchoice')}-{digest.hexdigest()[:12]}"
 
