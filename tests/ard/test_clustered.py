@@ -6,11 +6,17 @@ import pytest
 from scipy import stats
 
 import ardchoice as ac
-from ardchoice.ard.clustered import _given_parents, _Tester, clustered_meat, term_prices
+from ardchoice.ard.clustered import (
+    _given_parents,
+    _Tester,
+    _without_rivals,
+    clustered_meat,
+    term_prices,
+)
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import expand
-from ardchoice.ard.result import _parents
+from ardchoice.ard.result import _parents, _rivals
 from ardchoice.design import Design
 from ardchoice.design import design as design_module
 from ardchoice.families import evaluate_with_scores
@@ -100,6 +106,31 @@ def test_an_interaction_is_tested_given_its_main_term_in_the_model_or_not(
         assert values[child] == pytest.approx(getattr(expected, name)[child])
         assert values[main] == getattr(without, name)[main]
     assert abs(found.statistic[child] - without.statistic[child]) > 1
+
+
+def test_in_place_of_a_rival_a_term_has_the_design_effect_that_it_has_without_it(
+    tester: _Tester, result: ac.Result
+) -> None:
+    terms = tuple(t.term for t in result.encoding.terms)
+    child, rival = (
+        next(t for t, term in enumerate(terms) if str(term) == name)
+        for name in ("TRAIN: TT x GA", "TRAIN: CO x AGE")
+    )
+    assert not any(_rivals(terms))
+    inside = np.ones(tester.groups.n, dtype=bool)
+    given = tester.given(inside)
+    rivals = [frozenset({rival}) if t == child else frozenset[int]() for t in range(len(terms))]
+    found = _without_rivals(tester, given, _parents(terms), rivals).substitute_effect
+    inside[rival] = False
+    without = tester.given(inside).design_effect[child]
+    assert found[child] == pytest.approx(max(without, given.design_effect[child]))
+    np.testing.assert_array_equal(np.delete(found, child), np.delete(given.design_effect, child))
+
+
+def test_rivals_have_the_same_covariates_at_the_same_place() -> None:
+    texts = ["A: TT x G", "A: ASC x G", "B: TT x G", "*: CO x G", "A: TT x H", "A: TT"]
+    terms = tuple(ac.parse_specification(text).terms[0] for text in texts)
+    assert _rivals(terms) == [{1, 3}, {0, 3}, {3}, {0, 1, 2}, set(), set()]
 
 
 def test_a_copy_of_a_column_of_the_model_has_nothing_to_test(tester: _Tester) -> None:

@@ -58,3 +58,24 @@ def test_specify_beats_the_published_specifications_on_the_real_choices(
     assert rows["specify, signs"].bic < rows["R6"].bic
     assert rows["specify, signs"].wrong_signs == 0 < rows["R6"].wrong_signs
     assert max(map(len, capsys.readouterr().out.splitlines())) <= 80
+
+
+def test_prices_that_know_persons_keep_interactions_out_that_others_let_in(
+    load,  # type: ignore[no-untyped-def]
+    capsys: pytest.CaptureFixture[str],
+    tmp_path: Path,
+) -> None:
+    arguments = ["--quick", "--parts", "draws,noise", "--out", str(tmp_path / "runs.jsonl")]
+    runs = load("panel").main(arguments)
+    false = {(r.truth, r.shuffled, r.what): r.figures.get("false") for r in runs}
+    for draw in (("S2", False), ("S1", True), ("real", True)):
+        assert false[(*draw, "default")] <= 1
+        assert false[(*draw, "default")] < false[(*draw, "old default")]
+    f1 = {r.what: r.figures["f1"] for r in runs if "f1" in r.figures and not r.shuffled}
+    assert f1["old default"] < f1["default"] < f1["true terms"] == 1
+    shown = capsys.readouterr().out
+    assert max(map(len, shown.splitlines())) <= 80
+    # A second call resumes from the file.
+    written = (tmp_path / "runs.jsonl").read_text(encoding="utf-8")
+    assert len(load("panel").main(arguments)) == len(runs)
+    assert (tmp_path / "runs.jsonl").read_text(encoding="utf-8") == written

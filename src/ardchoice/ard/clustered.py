@@ -29,8 +29,9 @@ from scipy import stats
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
-from ardchoice.ard.quadratic import Quadratic
+from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.families import scored_pass
+from ardchoice.numerics import Sums
 from ardchoice.space import Linear, Term
 
 COLLINEAR_SHARE = 1e-8
@@ -62,6 +63,9 @@ class TermTests:
         Of freedom: columns of which the model leaves something.
     design_effect
         tr(S⁻¹J) / K; one where nothing is left to test.
+    substitute_effect
+        The same for an interaction without others of the model that have its covariates at the
+        same place, for which it could stand in; never less.
     """
 
     in_model: Bools
@@ -69,6 +73,7 @@ class TermTests:
     statistic: Floats
     degrees: Ints
     design_effect: Floats
+    substitute_effect: Floats
 
     @property
     def p_value(self) -> Floats:
@@ -77,8 +82,8 @@ class TermTests:
         return np.where(self.degrees > 0, p, 1.0)
 
 
-def clustered_meat(likelihood: FamilyLikelihood, mean: Floats) -> tuple[Floats, Floats]:
-    """Σ s s' of scores summed by person (by situation without persons), and H; (D, D) each.
+def clustered_meat(likelihood: FamilyLikelihood, mean: Floats) -> tuple[Floats, Quadratic]:
+    """Σ s s' of scores summed by person (by situation without persons), (D, D); and the quadratic.
 
     One pass, at coefficients in the order of the terms. What a family has besides coefficients is
     profiled out of both, as it is out of the quadratic.
@@ -100,7 +105,10 @@ def clustered_meat(likelihood: FamilyLikelihood, mean: Floats) -> tuple[Floats, 
     if len(free):
         project[:, free] = -np.linalg.solve(h[np.ix_(free, free)], h[free, :d]).T
     back = np.ix_(design.position, design.position)
-    return (project @ meat @ project.T)[back], (project @ h @ project.T)[back]
+    sums = Sums(
+        found.loglik, (project @ found.gradient)[design.position], (project @ h @ project.T)[back]
+    )
+    return (project @ meat @ project.T)[back], expand(sums, mean)
 
 
 def term_prices(
@@ -154,6 +162,17 @@ def design_effect_shares(terms: Sequence[Term]) -> Floats:
     )
 
 
+def restricted_estimate(quadratic: Quadratic, groups: Groups, inside: Bools) -> Floats:
+    """Where the quadratic has its maximum over some terms; zero elsewhere; shape (D,)."""
+    at = np.flatnonzero(inside[groups.of])
+    own = np.diag(quadratic.curvature)[at]
+    matrix = quadratic.curvature[at[:, None], at]
+    matrix.flat[:: len(at) + 1] += RIDGE_SHARE * np.where(own > 0, own, 1.0)
+    out = np.zeros(len(quadratic.b))
+    out[at] = np.linalg.solve(matrix, quadratic.b[at])
+    return out
+
+
 def clustered_tests(
     quadratic: Quadratic,
     meat: Floats,
@@ -163,6 +182,7 @@ def clustered_tests(
     shares: Floats,
     n: int,
     parents: Sequence[frozenset[int]] = (),
+    rivals: Sequence[frozenset[int]] = (),
 ) -> TermTests:
     """Test every term given those that are worth their price, and those it needs.
 
@@ -187,6 +207,8 @@ def clustered_tests(
         Choice situations.
     parents
         Of every term, those it needs; none where it is empty.
+    rivals
+        Of every term, those that it could stand in for; none where it is empty.
     """
     tester = _Tester(quadratic, meat, groups)
     inside, seen = start | forced, set()
@@ -206,7 +228,7 @@ def clustered_tests(
             break
         seen.add(inside.tobytes())
         tests = tester.given(inside)
-    return _given_parents(tester, tests, parents)
+    return _without_rivals(tester, _given_parents(tester, tests, parents), parents, rivals)
 
 
 def _given_parents(
@@ -229,7 +251,33 @@ def _given_parents(
         given = tester.given(inside, only)
         for name, values in found.items():
             values[only] = getattr(given, name)[only]
-    return replace(tests, **found)
+    return replace(tests, **found, substitute_effect=found["design_effect"])
+
+
+def _without_rivals(
+    tester: _Tester,
+    tests: TermTests,
+    parents: Sequence[frozenset[int]],
+    rivals: Sequence[frozenset[int]],
+) -> TermTests:
+    """The same with design effects of terms in place of their rivals.
+
+    What only differs within persons once a rival is in the model has a small design effect. In
+    place of the rival it says as much about differences between persons, and as little.
+    """
+    replaced: dict[tuple[frozenset[int], frozenset[int]], list[int]] = {}
+    for t, others in enumerate(rivals):
+        gone = frozenset(u for u in others if tests.in_model[u])
+        if gone:
+            replaced.setdefault((gone, parents[t]), []).append(t)
+    out = tests.substitute_effect.copy()
+    for (gone, needed), terms in replaced.items():
+        inside = tests.in_model.copy()
+        inside[list(gone)] = False
+        inside[list(needed)] = True
+        only = np.array(terms)
+        out[only] = np.maximum(out[only], tester.given(inside, only).design_effect[only])
+    return replace(tests, substitute_effect=out)
 
 
 class _Tester:
@@ -282,7 +330,8 @@ class _Tester:
                 j = self.meat[full[:, :, None], full[:, None, :]] + rest[rows, cols]
                 j = j - half[rows, cols] - half[cols, rows]
                 found[:, members[mine]] = _tests(s, residual[at], j, self.own[full])
-        return TermTests(inside, found[0], found[1], found[2].astype(np.intp), found[3])
+        degrees = found[2].astype(np.intp)
+        return TermTests(inside, found[0], found[1], degrees, found[3], found[3])
 
 
 def _tests(s: Floats, q: Floats, j: Floats, own: Floats) -> Floats:

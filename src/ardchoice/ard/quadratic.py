@@ -62,6 +62,10 @@ class Quadratic:
             self.constant - other.constant, self.b - other.b, self.curvature - other.curvature
         )
 
+    def scaled(self, by: float) -> Quadratic:
+        """Times a number."""
+        return Quadratic(by * self.constant, by * self.b, by * self.curvature)
+
     def value(self, beta: Floats) -> float:
         """C + b'β - ½ β'Hβ."""
         return self.constant + float(self.b @ beta) - 0.5 * float(beta @ self.curvature @ beta)

@@ -11,12 +11,13 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from ardchoice._types import Floats
+from ardchoice._types import Bools, Floats
 from ardchoice.ard.clustered import (
     TermTests,
     clustered_meat,
     clustered_tests,
     design_effect_shares,
+    restricted_estimate,
 )
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
@@ -41,6 +42,8 @@ from ardchoice.text import WIDTH, brief, p_value, table
 if TYPE_CHECKING:
     from ardchoice.ard.fit import Prior, Solver
 
+ASSUMED_DESIGN_EFFECT = 4.0
+"""Where persons have several answers, until it is known."""
 START_PRICE_SHARE = 0.5
 """Of the price of a main term, above which its statistic puts it into the model that tests start
 from."""
@@ -178,35 +181,44 @@ class ArdFit:
     def tests(self) -> TermTests:
         """Score tests and design effects of all terms, clustered by person; one pass.
 
-        Given what is worth its price: shrunk terms that may be noise have no part in it.
+        At the estimates of a model of terms that are clearly worth their price, and given such
+        terms: shrunk ones that may be noise have no part in it. Where noise is in the model, the
+        scores of rare levels are too small.
         """
         groups = self.term_groups
         with running(self.execution), single_blas_thread():
             design = Design(grouped_by_person(self.data), self.encoding)
             likelihood = FamilyLikelihood(design, self.centre, self.scale, self.family, self.extras)
-            meat, own = clustered_meat(likelihood, self.mean)
-            quadratic, n = self.quadratic, len(self.data)
-            if self.continues:
-                # Scores of earlier data are gone: as clustered as these.
-                ratio = float(np.trace(quadratic.curvature) / np.trace(own))
-                meat, n = ratio * meat, round(ratio * n)
-            weight = self.data.total_weight / len(self.data)
-            quadratic = Quadratic(
-                quadratic.constant / weight, quadratic.b / weight, quadratic.curvature / weight
-            )
-            forced = ~np.isfinite(self.lam)
+            n, weight = len(self.data), self.data.total_weight / len(self.data)
             interaction = np.array([bool(t.by) for t in self.terms])
             strong = self.statistic > START_PRICE_SHARE * groups.sizes * np.log(max(n, 2))
-            return clustered_tests(
-                quadratic,
-                meat / weight**2,
-                groups,
-                (self.lam > 0) & ~interaction & strong,
-                forced,
-                design_effect_shares(self.terms),
-                n,
-                _parents(self.terms),
-            )
+
+            def tested(quadratic: Quadratic, meat: Floats, start: Bools, n: int) -> TermTests:
+                return clustered_tests(
+                    quadratic.scaled(1 / weight),
+                    meat,
+                    groups,
+                    start,
+                    ~np.isfinite(self.lam),
+                    design_effect_shares(self.terms),
+                    n,
+                    _parents(self.terms),
+                    _rivals(self.terms),
+                )
+
+            # 1 · Which terms are clearly worth their price, before design effects are known.
+            effect = ASSUMED_DESIGN_EFFECT if self.persons_repeat else 1.0
+            guess = effect * self.quadratic.curvature / weight
+            start = (self.lam > 0) & ~interaction & strong
+            clear = tested(self.quadratic, guess, start, n).in_model
+            # 2 · Scores at their estimates.
+            at = restricted_estimate(self.quadratic, groups, clear)
+            meat, quadratic = clustered_meat(likelihood, at)
+            if self.continues:
+                # Scores of earlier data are gone: as clustered as these.
+                ratio = np.trace(self.quadratic.curvature) / np.trace(quadratic.curvature)
+                meat, quadratic, n = float(ratio) * meat, self.quadratic, round(float(ratio) * n)
+            return tested(quadratic, meat / weight**2, clear, n)
 
     @cached_property
     def _sparsity(self) -> SparsityQuality:
@@ -321,4 +333,22 @@ def _parents(terms: tuple[Term, ...]) -> list[frozenset[int]]:
     return [
         frozenset(u for u in by_form[term.main] if set(terms[u].by) < set(term.by))
         for term in terms
+    ]
+
+
+def _rivals(terms: tuple[Term, ...]) -> list[frozenset[int]]:
+    """Of every interaction, the others with its covariates at a place in common."""
+    by_covariates: dict[frozenset[str], list[int]] = {}
+    for t, term in enumerate(terms):
+        if term.by:
+            by_covariates.setdefault(frozenset(term.by), []).append(t)
+
+    def meet(a: Term, b: Term) -> bool:
+        return not (a.where and b.where) or bool(set(a.where) & set(b.where))
+
+    return [
+        frozenset(
+            u for u in by_covariates.get(frozenset(term.by), ()) if u != t and meet(term, terms[u])
+        )
+        for t, term in enumerate(terms)
     ]

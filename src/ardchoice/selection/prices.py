@@ -16,7 +16,7 @@ def design_effects(fit: ArdFit) -> Floats | None:
     """Of every candidate, as far as prices have it in them; None where no person repeats."""
     if not fit.persons_repeat:
         return None
-    excess = np.maximum(fit.tests.design_effect, 1.0) - 1.0
+    excess = np.maximum(fit.tests.substitute_effect, 1.0) - 1.0
     return 1.0 + design_effect_shares(fit.terms) * excess
 
 
