@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 import pandas as pd
 
-from ardchoice.ard import Newton, Solver
+from ardchoice.ard import Newton, Solver, must_be_solver
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
@@ -20,6 +20,7 @@ from ardchoice.estimation import ScenarioOptions, predict_table
 from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, selection_path
 from ardchoice.exports import export
 from ardchoice.families import Family, Mixed, Mnl, must_be_family
+from ardchoice.numerics import must_be_seed
 from ardchoice.progress import (
     Progress,
     progress_callback,
@@ -253,7 +254,7 @@ def specify(
     family_searched = _family_of_search(family)
     structure = _check(data, space, structure, family_searched)
     rule = _with_seed(Ebic() if rule is None else must_be_rule(rule), seed)
-    solver = solver or Newton()
+    solver, seed = must_be_solver(solver or Newton()), must_be_seed(seed)
     selected_on, estimated_on = _halves(data, seed) if honest else (data, data)
     with running(executor, n_threads), progress_callback(progress) as listener:
         stages = Stages(keep, listener)

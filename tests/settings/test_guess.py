@@ -619,3 +619,13 @@ def test_suggested_signs_name_no_clock_times_stays_or_absent_attributes(tmp_path
     text = guess_settings(path)
     assert not {"depTime", "stay", "COST"} & set(settings.structure.signs)
     assert "COST" not in text
+
+
+@pytest.mark.parametrize("slip", ["3x", "l", "2024-01-02", "25:99", "0,0", "\\\\"])
+def test_a_typing_error_among_codes_is_a_level_that_a_common_one_takes_in(tmp_path, slip):
+    table = made_up.mode_choice()
+    table["purpose"] = np.random.default_rng(0).integers(1, 5, len(table)).astype(object)
+    table.loc[3, "purpose"] = slip
+    _, data, _ = settings_from(written(table, tmp_path))
+    assert data.n_situations == len(table)
+    assert len(data.covariates["purpose"].levels) == 4

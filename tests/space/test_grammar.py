@@ -131,6 +131,7 @@ def caret(error: pytest.ExceptionInfo[SpecificationError]) -> str:
         ("A: segments(TT, 1e999)", "segments takes the number of classes", "segments("),
         ("A: boxcox(TT, 1, 2)", "boxcox takes at most a shift", "boxcox("),
         ("A: boxcox(TT, 1e999)", "finite shift", "boxcox("),
+        ("A: boxcox(TT, 1e308)", "a shift of at most 1e+12, not 1e+308", "boxcox("),
         ("A: piecewise(TT)", "piecewise needs ascending knots", "piecewise("),
         ("A: piecewise(TT, 2, 1)", "piecewise needs ascending knots", "piecewise("),
         ("A: piecewise(TT, 1, 1)", "piecewise needs ascending knots", "piecewise("),

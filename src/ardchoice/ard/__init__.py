@@ -9,7 +9,7 @@ from ardchoice.ard.clustered import (
 )
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
-from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard
+from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard, must_be_solver
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.newton import Newton
 from ardchoice.ard.online_state import OnlineState
@@ -17,7 +17,12 @@ from ardchoice.ard.predict import posterior_probabilities
 from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.ard.result import ArdFit
 from ardchoice.ard.sample import sample_size
-from ardchoice.ard.standardization import ColumnMoments, Standardization, change_basis
+from ardchoice.ard.standardization import (
+    ColumnMoments,
+    Standardization,
+    change_basis,
+    free_centre,
+)
 from ardchoice.ard.trace import Step
 
 __all__ = [
@@ -41,7 +46,9 @@ __all__ = [
     "design_effect_shares",
     "expand",
     "fit_ard",
+    "free_centre",
     "laplace_evidence",
+    "must_be_solver",
     "posterior_probabilities",
     "sample_size",
     "term_prices",

@@ -28,7 +28,7 @@ from ardchoice.ard.meanfield import MeanField, bound, start_at
 from ardchoice.ard.quadratic import Quadratic, expand, posterior
 from ardchoice.ard.trace import ProgressTrace, Step
 from ardchoice.errors import ArdchoiceError
-from ardchoice.numerics import Sums
+from ardchoice.numerics import Sums, seeded
 
 LEASH = 1.0
 """Largest move of a mean in an epoch, on standardised columns."""
@@ -124,7 +124,7 @@ def run_paper(
     solver: DsviPaper, likelihood: Likelihood, groups: Groups, report: ProgressTrace
 ) -> tuple[Variational, list[Step]]:
     """The published schedule, in full."""
-    rng = np.random.default_rng(solver.seed)
+    rng = seeded(solver.seed)
     n, d = likelihood.n, len(groups.of)
     q = Variational(np.zeros(d), np.full(d, solver.start_scale))
     batches: list[Batch] = list(likelihood.batches(rng, solver.batches))
@@ -246,7 +246,7 @@ def run_dsvi(
     before
         What earlier data said, as a quadratic; these data come on top.
     """
-    rng = np.random.default_rng(solver.seed)
+    rng = seeded(solver.seed)
     state = DsviState(start_at(groups, solver.start))
     trace: list[Step] = []
     quiet, moving = 0, np.arange(groups.n)

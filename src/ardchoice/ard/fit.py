@@ -47,6 +47,16 @@ MODE_TOLERANCE = 1e-7
 """Move of a mean, in posterior standard deviations, that counts as none."""
 
 
+def must_be_solver(solver: object) -> Solver:
+    """A solver, or an error with what could be meant."""
+    if not isinstance(solver, Newton | Dsvi | DsviPaper):
+        raise ArdchoiceError(
+            "A solver is a value such as ac.Newton(), ac.Dsvi() or ac.Dsvi.paper(), not "
+            f"{solver!r}."
+        )
+    return solver
+
+
 @dataclass(frozen=True)
 class Prior:
     """β of a term's columns ~ N(0, λ), one λ per term.
@@ -130,7 +140,7 @@ def fit_ard(
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
         )
-    solver, prior = solver or Newton(), prior or Prior()
+    solver, prior = must_be_solver(solver or Newton()), prior or Prior()
     if not len(space):
         raise ArdchoiceError(
             "The search space is empty: every candidate was excluded. print(space) says why."

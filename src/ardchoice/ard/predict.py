@@ -10,7 +10,7 @@ from ardchoice.ard.quadratic import Posterior, deviations, posterior
 from ardchoice.ard.result import ArdFit
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
-from ardchoice.numerics import single_blas_thread
+from ardchoice.numerics import seeded, single_blas_thread
 
 
 def posterior_probabilities(
@@ -56,5 +56,5 @@ def _coefficients(post: Posterior, draws: int, seed: int) -> Floats:
     mean = post.mean[post.columns]
     if not draws:
         return mean[None]
-    away = deviations(post, max(draws // 2, 1), np.random.default_rng(seed))
+    away = deviations(post, max(draws // 2, 1), seeded(seed))
     return np.concatenate([mean + away, mean - away])

@@ -35,7 +35,7 @@ from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Design, Encoding, Execution, running
 from ardchoice.families import Family, Mnl
-from ardchoice.numerics import single_blas_thread
+from ardchoice.numerics import seeded, single_blas_thread
 from ardchoice.space import SearchSpace, Term
 from ardchoice.text import WIDTH, brief, p_value, table
 
@@ -163,7 +163,7 @@ class ArdFit:
         )
         with single_blas_thread():
             post = posterior(self.quadratic, self.term_groups, self.lam)
-            return draw_memory(whole, post, share, np.random.default_rng(seed))
+            return draw_memory(whole, post, share, seeded(seed))
 
     @cached_property
     def term_groups(self) -> Groups:

@@ -52,6 +52,10 @@ def moments_of(design: Design, over: Rows) -> ColumnMoments:
     return ColumnMoments(count, moments.mean, moments.sd, over)
 
 
+FAR_FROM_ZERO = 1e3
+"""Mean of a column in standard deviations beyond which its square has lost half its digits."""
+
+
 @dataclass(frozen=True, eq=False)
 class Standardization:
     """Columns are (x - centre) / scale; shape (D,) each."""
@@ -70,6 +74,18 @@ def standardization_of(spread: ColumnMoments, encoding: Encoding) -> Standardiza
 def may_centre(encoding: Encoding) -> npt.NDArray[np.bool_]:
     """Where a shift of the column is a shift of constants that are in the model; shape (D,)."""
     return _by_constants(encoding)[2]
+
+
+def free_centre(centre: Floats, scale: Floats, encoding: Encoding) -> Floats:
+    """Centres of columns far from zero whose shift moves all alternatives alike; else zero; (D,).
+
+    Such a shift changes no probability, whatever other terms there are. Left where they are, such
+    columns (a time plus 3e7) lose their digits in sums of squares.
+    """
+    _, parts, can = _by_constants(encoding)
+    alike = can & (np.abs(parts) < 1e-9).all(axis=0)
+    far = np.abs(centre) > FAR_FROM_ZERO * np.where(scale > 0, scale, 1.0)
+    return np.where(alike & far, centre, 0.0)
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,6 +17,7 @@ from ardchoice.data.person_rows import person_codes
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean
+from ardchoice.numerics import seeded
 
 T = TypeVar("T")
 Unit = Literal["person", "situation"]
@@ -337,7 +338,7 @@ class ChoiceData:
             unit_name = "situations" if self.person is None or by == "situation" else "persons"
             raise ArdchoiceError(f"{count} {unit_name} cannot be split with a share of {test}.")
         held_out = np.zeros(count, dtype=bool)
-        held_out[np.random.default_rng(seed).permutation(count)[:cut]] = True
+        held_out[seeded(seed).permutation(count)[:cut]] = True
         return self.take(~held_out[unit]), self.take(held_out[unit])
 
     def folds(
@@ -348,7 +349,7 @@ class ChoiceData:
         if not 2 <= k <= count:
             raise ArdchoiceError(f"Between 2 and {count} folds can be made, not {k}.")
         fold = np.empty(count, dtype=int)
-        fold[np.random.default_rng(seed).permutation(count)] = np.arange(count) % k
+        fold[seeded(seed).permutation(count)] = np.arange(count) % k
         for i in range(k):
             held_out = fold[unit] == i
             yield self.take(~held_out), self.take(held_out)

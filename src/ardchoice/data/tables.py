@@ -5,7 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import date, timedelta
+from datetime import time as clock_time
+from decimal import Decimal
+from fractions import Fraction
 from pathlib import Path
+from types import NoneType
 from typing import Any
 
 import narwhals.stable.v1 as nw
@@ -22,6 +27,13 @@ MISSING_TEXTS = ["", "NA", "N/A", "n/a", "#N/A", "<NA>", "nan", "NaN", "NAN", "n
 """Cells of a text table that hold nothing. ``None`` is not among them: it may well be a level."""
 ANY_COLUMN = "*"
 """Stands for every column that is not named."""
+SINGLE_VALUES = (
+    *(str, bool, int, float, Decimal, Fraction, np.generic, NoneType),
+    *(date, clock_time, timedelta, pd.Period, pd.Interval, type(pd.NaT), type(pd.NA)),
+)
+"""Types of cells that hold one value."""
+LONGEST_EXAMPLE = 60
+"""Letters of a cell that a message repeats."""
 GIANT_CELLS = 100_000_000
 GIANT_CELLS_PER_BYTE = 100
 """A Parquet file with more cells, and so many for each of its bytes, is no table."""
@@ -109,6 +121,21 @@ class Table:
             raise ExpressionError(f"derive[{name!r}], {error}") from None
         return Series(name, found.values)
 
+    def _refuse_nested(self, name: str, values: npt.NDArray[Any]) -> None:
+        """Raise where cells hold lists, objects and the like."""
+        odd = {kind for kind in set(map(type, values)) if not _is_single(kind)}
+        if not odd:
+            return
+        rows = [i for i, value in enumerate(values) if type(value) in odd]
+        example = f"{values[rows[0]]!r}"
+        shown = example if len(example) <= LONGEST_EXAMPLE else f"{example[:LONGEST_EXAMPLE]}..."
+        raise ArdchoiceError(
+            f"Column {name!r} of {self.name} has cells that are neither a number nor text "
+            f"({type(values[rows[0]]).__name__}), such as {shown}: {len(rows)} "
+            f"row{'s' if len(rows) != 1 else ''} ({first_few(rows)}). A cell has one value: make a "
+            "column of each, or leave the column out."
+        )
+
     def _as_written(self, name: str) -> Series:
         if name not in self.frame.columns:
             raise ArdchoiceError(
@@ -125,12 +152,18 @@ class Table:
         values = _objects(series.to_list())
         if kind == nw.String:
             return Series(name, values)
+        self._refuse_nested(name, values)
         present = [v for v in values if v is not None]
         if not present or not all(isinstance(v, bool | int | float | np.number) for v in present):
             return Series(name, values)
         if kind.is_integer() and max(map(abs, present)) > LARGEST_EXACT_INTEGER:
             return Series(name, values)
         return Series(name, np.array([np.nan if v is None else _float(v) for v in values]))
+
+
+def _is_single(kind: type) -> bool:
+    """Whether cells of a type hold one value that can be compared with others."""
+    return issubclass(kind, SINGLE_VALUES) and not issubclass(kind, complex | np.complexfloating)
 
 
 def label(value: object) -> str:

@@ -18,7 +18,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.delta import check_level
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.files import write
-from ardchoice.numerics import ordered_map, single_blas_thread
+from ardchoice.numerics import must_be_seed, ordered_map, single_blas_thread
 
 if TYPE_CHECKING:
     from ardchoice.estimation.result import Result
@@ -183,7 +183,7 @@ def resampled(data: ChoiceData, rng: np.random.Generator) -> ChoiceData:
 
 def _replicate(result: Result, seed: int, r: int, refit: Refit) -> Floats:
     """Estimates of one replication; not numbers where there are none."""
-    data = resampled(result.data, np.random.default_rng([seed, r]))
+    data = resampled(result.data, np.random.default_rng([must_be_seed(seed), r]))
     try:
         found = refit(result, data)
     except ArdchoiceError:

@@ -10,6 +10,7 @@ import numpy as np
 from ardchoice.data import ChoiceData, draw_choices
 from ardchoice.estimation.maximum_likelihood import fit_mnl
 from ardchoice.estimation.result import Result
+from ardchoice.numerics import seeded
 from ardchoice.space import Specification, Term
 
 
@@ -43,7 +44,7 @@ def simulate_choices(
     result = spec if isinstance(spec, Result) else fit_mnl(data, spec, separation="allow")
     p = result.probabilities(data)
     if not expected:
-        return data.with_choice(draw_choices(p, np.random.default_rng(seed)))
+        return data.with_choice(draw_choices(p, seeded(seed)))
     rows, chosen = np.nonzero(p.T)
     shares = p[chosen, rows]
     repeated = data.take(rows).with_choice(chosen)

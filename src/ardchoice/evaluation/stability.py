@@ -15,6 +15,7 @@ from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError
 from ardchoice.families import Family, Mnl
+from ardchoice.numerics import seeded
 from ardchoice.selection import Rule, Structure, select
 from ardchoice.space import SearchSpace
 
@@ -61,7 +62,7 @@ def stability(
         raise ArdchoiceError(f"At least one pair of halves is needed, not {pairs}.")
     is_selected = np.zeros((pairs, 2, len(space)), dtype=bool)
     position = {term: t for t, term in enumerate(space.terms)}
-    rng = np.random.default_rng(seed)
+    rng = seeded(seed)
 
     def selected(part: ChoiceData) -> list[int]:
         fit = fit_ard(part, space, family=family, solver=solver or Newton())

@@ -17,6 +17,7 @@ from ardchoice.numerics.passes import (
     single_blas_thread,
 )
 from ardchoice.numerics.profile import nearest_definite, profile, profile_out
+from ardchoice.numerics.random import must_be_seed, seeded
 from ardchoice.numerics.sums import Order, Sums, penalised
 
 __all__ = [
@@ -31,11 +32,13 @@ __all__ = [
     "is_definite",
     "map_reduce",
     "maximise",
+    "must_be_seed",
     "nearest_definite",
     "newton_step",
     "ordered_map",
     "penalised",
     "profile",
     "profile_out",
+    "seeded",
     "single_blas_thread",
 ]

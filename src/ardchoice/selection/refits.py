@@ -17,6 +17,7 @@ from ardchoice.ard import (
     Standardization,
     change_basis,
     expand,
+    free_centre,
 )
 from ardchoice.checkpoints import Journal
 from ardchoice.data import ChoiceData, grouped_by_person
@@ -73,8 +74,8 @@ class Refit:
 class RefitCache:
     """Everything that is estimated from one data set, one list of candidates and one family.
 
-    Columns are scaled to unit spread but not centred: a set of terms may lack the constant that
-    centring leans on. They stand in the order in which blocks hold them.
+    Columns are scaled to unit spread but not centred, unless that needs no constant: a set of terms
+    may lack the one that centring leans on. They stand in the order in which blocks hold them.
 
     Parameters
     ----------
@@ -90,6 +91,8 @@ class RefitCache:
         Default: `Mnl()`.
     extras
         Parameters of the family besides coefficients, by name, near their best.
+    centre
+        Of columns far from zero whose shift changes nothing; shape (D,). Default: zero.
     """
 
     def __init__(
@@ -102,12 +105,14 @@ class RefitCache:
         *,
         family: Family = Mnl(),  # noqa: B008 - frozen
         extras: Mapping[str, float] | None = None,
+        centre: Floats | None = None,
     ) -> None:
         data = with_unit_weights(grouped_by_person(data))
         self.data, self.encoding, self.scale = data, encoding, scale
+        self.centre = np.zeros(len(scale)) if centre is None else centre
         design = Design(data, encoding)
         self.family = family
-        self.likelihood = FamilyLikelihood(design, np.zeros(len(scale)), scale, family, extras)
+        self.likelihood = FamilyLikelihood(design, self.centre, scale, family, extras)
         self.layout, self._extras = self.likelihood.layout, self.likelihood.extras
         self.position = design.position
         self.columns: tuple[Ints, ...] = tuple(
@@ -133,7 +138,17 @@ class RefitCache:
     @classmethod
     def _of(cls, fit: ArdFit, journal: Journal | None, spread: ColumnMoments | None) -> RefitCache:
         family, extras = fit.family, fit.extras
-        return cls(fit.data, fit.encoding, fit.scale, journal, spread, family=family, extras=extras)
+        centre = free_centre(fit.centre, fit.scale, fit.encoding)
+        return cls(
+            fit.data,
+            fit.encoding,
+            fit.scale,
+            journal,
+            spread,
+            family=family,
+            extras=extras,
+            centre=centre,
+        )
 
     def around_relevance(self, fit: ArdFit) -> Quadratic:
         """The quadratic of a relevance fit on these columns, held by the ridge; no pass.
@@ -142,7 +157,7 @@ class RefitCache:
         """
         change = change_basis(
             Standardization(fit.centre, fit.scale),
-            Standardization(np.zeros(len(self.scale)), self.scale),
+            Standardization(self.centre, self.scale),
             self.encoding,
         )
         old, order = fit.quadratic, self.likelihood.design.order
@@ -156,8 +171,10 @@ class RefitCache:
     def for_terms(cls, data: ChoiceData, terms: Iterable[Term]) -> RefitCache:
         """For terms that are learned from the data, on columns of unit spread."""
         design = Design(data, tuple(terms))
-        spread = design.moments(design.passing()).sd
-        return cls(data, design.encoding, np.where(spread > 0, spread, 1.0))
+        spread = design.moments(design.passing())
+        scale = np.where(spread.sd > 0, spread.sd, 1.0)
+        centre = free_centre(spread.mean, scale, design.encoding)
+        return cls(data, design.encoding, scale, centre=centre)
 
     @property
     def n(self) -> int:

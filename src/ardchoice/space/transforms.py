@@ -25,6 +25,8 @@ Parameters = tuple[float, ...]
 
 MAX_CLASSES = 100
 """Each class is a column; beyond this many, something else was meant."""
+LARGEST_SHIFT = 1e12
+"""Of boxcox: beyond it, adding loses the digits of the values."""
 MAX_BOXCOX_EXPONENT = 10.0
 """Beyond this a power shows only that values hardly vary."""
 MAX_LOG_POWER = 300.0
@@ -222,6 +224,11 @@ class BoxCox(Transform):
     def __post_init__(self) -> None:
         if self.shift is not None and not np.isfinite(self.shift):
             raise SpecificationError("boxcox needs a finite shift, as in boxcox(v, 1).")
+        if self.shift is not None and abs(self.shift) > LARGEST_SHIFT:
+            raise SpecificationError(
+                f"boxcox takes a shift of at most {LARGEST_SHIFT:g}, not {self.shift:g}: beside a "
+                "larger one values cannot be told from each other."
+            )
 
     @classmethod
     def of_arguments(cls, arguments: tuple[float, ...]) -> Transform:

@@ -25,7 +25,7 @@ from ardchoice.families.latent.estimate import (
 from ardchoice.families.latent.kernel import ClassArrays, class_arrays
 from ardchoice.families.latent.membership import select_membership
 from ardchoice.families.mnl import Mnl
-from ardchoice.numerics import NewtonFit, maximise
+from ardchoice.numerics import NewtonFit, maximise, seeded
 
 if TYPE_CHECKING:
     from ardchoice.families.latent.family import LatentClass
@@ -77,7 +77,7 @@ def ladder(
     Half of the starts cut a class of the step before in two, half are drawn around the
     multinomial logit; where coefficients are absent from classes, all are drawn.
     """
-    rng = np.random.default_rng(family.seed)
+    rng = seeded(family.seed)
     persons = design.data.n_persons or len(design.data)
     root = taste_root(near.curvature, persons)
     before: Rung | None = None

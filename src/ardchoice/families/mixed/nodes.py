@@ -17,6 +17,7 @@ from ardchoice._types import Bools, Floats, Ints
 from ardchoice.families.mixed.distributions import basis, draw, slope_by_draw
 from ardchoice.families.mixed.persons import PersonGroup
 from ardchoice.families.mixed.structure import Structure
+from ardchoice.numerics import must_be_seed
 
 KAPPA_MORE = 1.35
 """How much wider than the posterior the nodes lie, with several random coefficients: the tails of
@@ -73,7 +74,9 @@ def sobol_points(count: int, q: int, seed: int) -> Floats:
 
     power = int(np.log2(count))
     whole = SOBOL_DIMENSIONS * -(-q // SOBOL_DIMENSIONS)
-    engine = qmc.Sobol(whole, scramble=True, seed=np.random.default_rng((seed, whole)))
+    engine = qmc.Sobol(
+        whole, scramble=True, seed=np.random.default_rng((must_be_seed(seed), whole))
+    )
     points = np.ascontiguousarray(engine.random_base2(power).T[:q])
     points.setflags(write=False)
     return np.asarray(points)

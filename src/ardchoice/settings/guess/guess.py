@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
+import pandas as pd
 
 from ardchoice.data import ChoiceData, Table, count_numbers, look_at, sentinels
 from ardchoice.errors import (
@@ -344,8 +345,10 @@ def _coded_suspects(roles: Roles, columns: Sequence[Column]) -> dict[tuple[int, 
         column = named(columns, str(variable.how.get("column", variable.name)))
         if column is None or not column.whole or variable.how.get("kind") != "categorical":
             continue
-        values = np.array(column.labels, dtype=float)
-        for code in sentinels(count_numbers(values, None, values)):
+        # A typing error among codes is no number.
+        values = pd.to_numeric(pd.Series(column.labels, dtype=object), errors="coerce").to_numpy()
+        whole = values[np.isfinite(values)].astype(float)
+        for code in sentinels(count_numbers(whole, None, whole)):
             rows = round(column.shares[int(np.flatnonzero(values == code)[0])] * column.rows)
             out[code, variable.name] = _suspicious(code, variable.name, rows)
     return out

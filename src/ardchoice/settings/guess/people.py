@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 
 import numpy as np
 
@@ -149,14 +150,27 @@ def why_not(column: Column, choice: Column | None, situation: Column | None) -> 
     return None
 
 
+def _number(text: str) -> float | None:
+    """A finite number; None for other texts."""
+    try:
+        number = float(text)
+    except ValueError:
+        return None
+    return number if isfinite(number) else None
+
+
 def merged_levels(column: Column, rare: Sequence[str]) -> dict[str, list[str]]:
     """Level -> its values: rare ones join the nearest code, or the most common text."""
     kept = [text for text in column.labels if text not in rare]
     share = dict(zip(column.labels, column.shares, strict=True))
 
+    codes = {text: number for text in column.labels if (number := _number(text)) is not None}
+
     def host(text: str) -> str:
-        if column.numeric:
-            return min(kept, key=lambda k: (abs(float(k) - float(text)), -share[k]))
+        # A typing error among codes is near none of them.
+        near = [k for k in kept if k in codes]
+        if column.numeric and text in codes and near:
+            return min(near, key=lambda k: (abs(codes[k] - codes[text]), -share[k]))
         return max(kept, key=lambda k: share[k])
 
     joined = {k: [k, *(text for text in rare if host(text) == k)] for k in kept}

@@ -1,0 +1,83 @@
+"""Seeds and solvers that are none, cells that are no values: errors that say what was meant."""
+
+from collections.abc import Callable
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import ardchoice as ac
+from ardchoice.errors import ArdchoiceError
+from selection.selection_support import made, read, table, usual
+
+
+@pytest.fixture(scope="module")
+def data() -> ac.ChoiceData:
+    return made(200, 1, usual)
+
+
+SEEDED: dict[str, Callable[[ac.ChoiceData, object], object]] = {
+    "specify": lambda data, seed: ac.specify(data, ac.SearchSpace(data), seed=seed),
+    "split": lambda data, seed: data.split(seed=seed),
+    "folds": lambda data, seed: list(data.folds(3, seed=seed)),
+    "simulate": lambda data, seed: ac.simulate_choices(data, "*: TT", seed=seed),
+    "bootstrap": lambda data, seed: ac.fit_mnl(data, "*: TT").bootstrap(2, seed=seed),
+    "Dsvi": lambda data, seed: ac.fit_ard(
+        data, ac.SearchSpace(data), solver=ac.Dsvi(seed=seed, max_epochs=1)
+    ),
+}
+
+
+@pytest.mark.parametrize("name", SEEDED)
+def test_a_seed_is_a_whole_number_of_zero_or_more(name: str, data: ac.ChoiceData) -> None:
+    for seed in (-1, 1.5, "one", True):
+        with pytest.raises(ArdchoiceError, match=r"A seed is a whole number, zero or more, not"):
+            SEEDED[name](data, seed)
+
+
+def test_a_solver_is_a_value_and_no_name(data: ac.ChoiceData) -> None:
+    space = ac.SearchSpace(data)
+    for call in (ac.specify, ac.fit_ard):
+        with pytest.raises(ArdchoiceError, match=r"ac.Dsvi\(\).*not 'dsvi'"):
+            call(data, space, solver="dsvi")
+
+
+@pytest.mark.parametrize("cell", [[1, 2], {"a": 1}, {1}, np.arange(2), 1j, object])
+@pytest.mark.parametrize("column", ["A_TT", "G", "PICK", "ID"])
+def test_cells_with_more_than_a_value_are_refused_by_column_and_row(
+    cell: object, column: str
+) -> None:
+    frame = table(60, 1, usual)
+    assert column in frame
+    values = list(frame[column])
+    values[7] = cell
+    frame[column] = pd.Series(values, dtype=object)
+    with pytest.raises(ArdchoiceError, match=rf"Column '{column}' .*neither a number nor.*\(7\)"):
+        read(frame)
+
+
+@pytest.mark.parametrize(("offset", "unit"), [(3e7, 60.0), (1.7e9, 3600.0)])
+def test_an_attribute_far_from_zero_gives_the_same_specification(
+    offset: float, unit: float
+) -> None:
+    # Minutes of a long calendar, and seconds of Unix time.
+    frame = table(600, 2, usual)
+    frame = frame.assign(**{f"{a}_TT": unit * frame[f"{a}_TT"] for a in "ABC"})
+    moved = frame.assign(**{f"{a}_TT": frame[f"{a}_TT"] + offset for a in "ABC"})
+    near, far = read(frame), read(moved)
+    a, b = (ac.specify(d, ac.SearchSpace(d, generic=True, specific=False)) for d in (near, far))
+    assert "*: TT" in map(str, a.specification.terms)
+    assert a.specification.terms == b.specification.terms
+    assert b.result.loglik == pytest.approx(a.result.loglik, rel=1e-7)
+    by_hand = [ac.fit_mnl(d, a.specification).loglik for d in (near, far)]
+    assert by_hand[1] == pytest.approx(by_hand[0], rel=1e-7)
+    np.testing.assert_allclose(a.fit.table()["lambda"], b.fit.table()["lambda"], rtol=1e-3)
+
+
+def test_mutated_tables_end_in_an_answer_or_an_error(load) -> None:
+    mutated = load("mutated_tables")
+    outcomes, memory = mutated.batch(list(range(24)), 5, 1)
+    assert {o.kind for o in outcomes} == {"ok", "refused"}, [
+        o.text for o in outcomes if o.kind not in ("ok", "refused")
+    ]
+    assert memory < mutated.MOST_BYTES
