@@ -35,6 +35,10 @@ ROUGH = 1e-3
 FAR = 2.0
 """Longest step of a log λ."""
 HALVINGS = 20
+SLOW_ROUNDS = 6
+"""Rounds after which a λ whose curve bends up is taken out of Newton's step."""
+CONVEX_SHARE = 0.1
+"""Share of its metric that the second derivative of a λ must have for a Newton step."""
 EVIDENCE_ROUNDING = 1e-14
 """Share of the log evidence that rounding may take away."""
 SMALLEST = 1e-10
@@ -145,7 +149,7 @@ def climb(
         if not len(on):
             return EvidenceFit(lam, post, done, True)
         new, there = lam.copy(), post
-        for step in _steps(groups, lam, post, on):
+        for step in _steps(quadratic, groups, lam, post, on, slow=done > SLOW_ROUNDS):
             new[on] = _within(lam[on] * np.exp(np.clip(step, -FAR, FAR)))
             there = posterior(quadratic, groups, new, kind)
             # Steps that shrink are right even where rounding hides what they gain.
@@ -163,7 +167,13 @@ def climb(
 
 
 def _steps(
-    groups: Groups, lam: Floats, post: Posterior, on: npt.NDArray[np.intp]
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    post: Posterior,
+    on: npt.NDArray[np.intp],
+    *,
+    slow: bool,
 ) -> Iterator[Floats]:
     """Steps of log λ to try, boldest first: Newton's, then ever shorter ones that must lead up.
 
@@ -187,11 +197,66 @@ def _steps(
         cross = cross + 0.5 * post.cov**2
     matrix = np.diag(metric) - _by_group(cross, of) / np.outer(lam[on], lam[on])
     factor, failed = linalg.lapack.dpotrf(matrix, lower=0)
+    safe = slope / np.maximum(metric, 1e-300)
     if not failed:
         yield linalg.lapack.dpotrs(factor, slope, lower=0)[0]
-    safe = slope / np.maximum(metric, 1e-300)
+    elif slow:
+        yield from _without_convex(quadratic, groups, lam, post, on, matrix, slope, metric, safe)
     for halvings in range(HALVINGS):
         yield safe * 0.5**halvings
+
+
+def _without_convex(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    post: Posterior,
+    on: npt.NDArray[np.intp],
+    matrix: Floats,
+    slope: Floats,
+    metric: Floats,
+    safe: Floats,
+) -> Iterator[Floats]:
+    """A step where some λ lie below the bend of their curve: these to their best, others Newton's.
+
+    A λ that is nearly zero has a curve that bends up, which would leave no Newton step for any.
+    """
+    bent = np.diag(matrix) <= CONVEX_SHARE * metric
+    straight = np.flatnonzero(~bent)
+    if not bent.any() or not len(straight):
+        return
+    factor, failed = linalg.lapack.dpotrf(matrix[np.ix_(straight, straight)], lower=0)
+    if failed:
+        return
+    step = safe.copy()
+    step[straight] = linalg.lapack.dpotrs(factor, slope[straight], lower=0)[0]
+    found = _best_of(quadratic, groups, lam, post, on[bent])
+    with np.errstate(divide="ignore"):
+        step[bent] = np.where(found > 0, np.log(found / lam[on[bent]]), safe[bent])
+    yield step
+
+
+def _best_of(
+    quadratic: Quadratic,
+    groups: Groups,
+    lam: Floats,
+    post: Posterior,
+    some: npt.NDArray[np.intp],
+) -> Floats:
+    """The best λ of some active groups, each with all others as they are."""
+    place = np.full(len(quadratic.b), -1)
+    place[post.columns] = np.arange(len(post.columns))
+    own, out = np.diag(quadratic.curvature), np.empty(len(some))
+    for i, group in enumerate(some):
+        columns = groups.columns[group]
+        at = place[columns]
+        block = np.linalg.inv(post.cov[np.ix_(at, at)])
+        q = block @ post.mean[columns]
+        s, vectors = np.linalg.eigh(block - np.eye(len(at)) / lam[group])
+        s = np.maximum(s, 0.0)
+        p = s if post.kind == "full" else own[columns]
+        out[i] = best_lambda(s[None], (vectors.T @ q)[None], p[None])[0]
+    return out
 
 
 def _by_group(matrix: Floats, of: npt.NDArray[np.intp]) -> Floats:
@@ -199,6 +264,9 @@ def _by_group(matrix: Floats, of: npt.NDArray[np.intp]) -> Floats:
     order = np.argsort(of, kind="stable")
     order = order[of[order] >= 0]
     _, first = np.unique(of[order], return_index=True)
+    if len(first) == len(of):  # a column each, none free
+        in_place = bool((np.diff(of) > 0).all())
+        return matrix if in_place else matrix[order[:, None], order]
     blocks = np.add.reduceat(matrix[order[:, None], order], first, axis=0)
     return np.add.reduceat(blocks, first, axis=1)
 

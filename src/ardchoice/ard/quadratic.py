@@ -13,6 +13,7 @@ and the bound, at its best over μ and c, the same expression with log|H_AA + Λ
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal
 
 import numpy as np
@@ -97,21 +98,38 @@ class Posterior:
         Which of the D; A of them.
     mean
         Shape (D,), zero for inactive columns.
-    cov
-        Σ, shape (A, A), whatever the kind: it is what moves the mean.
+    factor
+        Upper triangular, U'U = H_AA + Λ⁻¹, shape (A, A); zero below its diagonal.
     log_evidence
         Or the bound on it.
-    spread
-        Variance of the active columns under what is maximised, diag Σ or c²; shape (A,).
+    diagonal
+        Of H_AA + Λ⁻¹; shape (A,).
     kind
     """
 
     columns: npt.NDArray[np.intp]
     mean: Floats
-    cov: Floats
+    factor: Floats
     log_evidence: float
-    spread: Floats
+    diagonal: Floats
     kind: Kind = "full"
+
+    @cached_property
+    def cov(self) -> Floats:
+        """Σ, shape (A, A), whatever the kind: it is what moves the mean."""
+        if not len(self.columns):
+            return self.factor
+        # Where only the mean is wanted, this is two thirds of the work.
+        cov, _ = linalg.lapack.dpotri(self.factor, lower=0)
+        # The other half is zero.
+        cov = cov + cov.T
+        cov.flat[:: len(self.columns) + 1] *= 0.5
+        return np.asarray(cov)
+
+    @cached_property
+    def spread(self) -> Floats:
+        """Variance of the active columns under what is maximised, diag Σ or c²; shape (A,)."""
+        return np.asarray(np.diag(self.cov) if self.kind == "full" else 1 / self.diagonal)
 
     @property
     def variance(self) -> Floats:
@@ -146,15 +164,11 @@ def posterior(quadratic: Quadratic, groups: Groups, lam: Floats, kind: Kind = "f
         raise ArdchoiceError(_NOT_TOLD_APART)
     full = kind == "full"
     log_det = 2 * float(np.log(np.diag(factor)).sum()) if full else float(np.log(own).sum())
-    cov, _ = linalg.lapack.dpotri(factor, lower=0, overwrite_c=1)
-    # The other half is zero.
-    cov = cov + cov.T
-    cov.flat[:: len(columns) + 1] *= 0.5
     mean = np.zeros(len(quadratic.b))
-    mean[columns] = cov @ b
+    mean[columns] = linalg.lapack.dpotrs(factor, b, lower=0)[0]
     log_prior = -float(np.log(precision[precision > 0]).sum())
     evidence = quadratic.constant + 0.5 * float(b @ mean[columns]) - 0.5 * (log_det + log_prior)
-    return Posterior(columns, mean, cov, evidence, np.diag(cov) if full else 1 / own, kind)
+    return Posterior(columns, mean, factor, evidence, own, kind)
 
 
 def deviations(post: Posterior, count: int, rng: np.random.Generator) -> Floats:

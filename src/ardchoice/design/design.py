@@ -33,6 +33,10 @@ BLOCK_BYTES = 1 << 22
 KEEP_BYTES = 1 << 28
 """Expanded designs up to this size are kept rather than expanded again in every pass."""
 FEWEST_ROWS = 64
+MANY_COLUMNS = 1024
+"""Columns from which the Hessian is larger than a block."""
+LARGEST_BLOCK_BYTES = 1 << 26
+"""Expanded size that a block of many columns may have."""
 Rows = Literal["available", "all"]
 """Over which rows moments are taken."""
 
@@ -173,7 +177,11 @@ class Design:
     def block_rows(self) -> int:
         """Rows of a block that is neither too large for the cache nor too small to be worth it."""
         row = max(self.row_bytes(), 8 * len(self.data.alternatives))
-        return max(FEWEST_ROWS, BLOCK_BYTES // row)
+        rows = max(FEWEST_ROWS, BLOCK_BYTES // row)
+        if self.n_columns <= MANY_COLUMNS:
+            return rows
+        # Adding up Hessians must take less time than making them.
+        return max(rows, min(self.n_columns // 2, LARGEST_BLOCK_BYTES // row))
 
     def ranges(self) -> list[slice]:
         """The rows of every block: whole persons, where the rows of each stand together."""

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import reduce
-from operator import add
 from typing import TYPE_CHECKING
 
 from ardchoice._types import Floats
 from ardchoice.design.block import Block
-from ardchoice.numerics import BlockSource, Measure, Measured, ordered_map
+from ardchoice.numerics import BlockSource, Measure, Measured, ordered_map, total
 
 if TYPE_CHECKING:
     from ardchoice.design.design import Design
@@ -54,8 +52,8 @@ class CachedBlocks(list[Block], BlockSource):
     def map_reduce(self, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all blocks."""
         if self.threads <= 1:
-            return reduce(add, map(measure, self))
-        return reduce(add, ordered_map(measure, self, self.threads))
+            return total(map(measure, self))
+        return total(ordered_map(measure, self, self.threads))
 
 
 class StreamedBlocks(BlockSource):
@@ -88,7 +86,6 @@ class StreamedBlocks(BlockSource):
         # For who wants to know what a study cost: the columns of every pass.
         passes: list[int] = self.design.data.cached("passes", list)
         passes.append(self.design.n_columns)
-        return reduce(
-            add,
-            ordered_map(lambda rows: measure(self.block(rows)), self.design.ranges(), self.threads),
+        return total(
+            ordered_map(lambda rows: measure(self.block(rows)), self.design.ranges(), self.threads)
         )

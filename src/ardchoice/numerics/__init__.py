@@ -15,6 +15,7 @@ from ardchoice.numerics.passes import (
     map_reduce,
     ordered_map,
     single_blas_thread,
+    total,
 )
 from ardchoice.numerics.profile import nearest_definite, profile, profile_out
 from ardchoice.numerics.random import must_be_seed, seeded
@@ -41,4 +42,5 @@ __all__ = [
     "profile_out",
     "seeded",
     "single_blas_thread",
+    "total",
 ]

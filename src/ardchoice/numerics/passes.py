@@ -13,9 +13,9 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
-from functools import cache, reduce
+from functools import cache
 from operator import add
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 import threadpoolctl
 
@@ -66,6 +66,27 @@ def single_blas_thread() -> Iterator[None]:
         _is_one.reset(before)
 
 
+def total(results: Iterable[Measured]) -> Measured:
+    """The sum of results in their order, in place from the second on where they know how.
+
+    Parameters
+    ----------
+    results
+        At least one. Those with a method `absorb` add another to themselves.
+    """
+    each = iter(results)
+    first = next(each)
+    second = next(each, None)
+    if second is None:
+        return first
+    # The sum of two is new, so that nobody else has its arrays.
+    out: Any = add(first, second)
+    absorb = hasattr(out, "absorb")
+    for one in each:
+        out = out.absorb(one) if absorb else out + one
+    return cast("Measured", out)
+
+
 def map_reduce(measure: Measure[Measured], blocks: Iterable[Any]) -> Measured:
     """The sum of a measure over all blocks, in a fixed order.
 
@@ -79,7 +100,7 @@ def map_reduce(measure: Measure[Measured], blocks: Iterable[Any]) -> Measured:
     with single_blas_thread():
         if isinstance(blocks, BlockSource):
             return blocks.map_reduce(measure)
-        return reduce(add, map(measure, blocks))
+        return total(map(measure, blocks))
 
 
 def ordered_map(

@@ -38,6 +38,12 @@ class Sums:
             self.curvature + other.curvature,
         )
 
+    def absorb(self, other: Sums) -> Sums:
+        """The same sum, in the arrays of this one, which must be nobody else's."""
+        self.gradient.__iadd__(other.gradient)
+        self.curvature.__iadd__(other.curvature)
+        return Sums(self.loglik + other.loglik, self.gradient, self.curvature)
+
 
 def penalised(sums: Sums, beta: Floats, precision: Floats) -> Sums:
     """The same with a Gaussian prior: ℓ - ½ Σ precision β², its gradient and curvature.
