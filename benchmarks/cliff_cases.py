@@ -416,16 +416,18 @@ specific = false
 HEATING_STUDY = """
 [data]
 table = "heating.csv"
-alternatives = ["gcc", "ecc", "erc", "hpc", "gc", "ec", "er"]
+alternatives = ["gc", "gr", "ec", "er", "hp"]
 choice = "depvar"
 [data.attributes]
-ich = "ich_{alt}"
-och = "och_{alt}"
+ic = "ic_{alt}"
+oc = "oc_{alt}"
 [data.covariates]
 income = {}
+rooms = {}
+region = {}
 [space]
 transforms = ["linear", "log1p"]
-by = ["income"]
+by = ["income", "rooms", "region"]
 """
 
 OPTIMA_STUDY = """
@@ -438,9 +440,9 @@ time = {PT = "TimePT", CAR = "TimeCar"}
 cost = {PT = "MarginalCostPT", CAR = "CostCarCHF"}
 distance = {SLOW = "distance_km"}
 [data.covariates]
-Gender = {type = "categorical"}
-OccupStat = {type = "categorical"}
-NbCar = {type = "numeric"}
+Gender = {kind = "categorical"}
+OccupStat = {kind = "categorical"}
+NbCar = {kind = "numeric"}
 [space]
 transforms = ["linear", "log1p"]
 by = ["Gender", "OccupStat", "NbCar"]
