@@ -77,6 +77,17 @@ def test_without_repeated_answers_only_families_of_choices_are_compared(data: Ch
     assert any("several answers" in note for note in found.notes)
 
 
+def test_where_all_persons_are_alike_the_multinomial_logit_is_selected() -> None:
+    data = two_classes(60, 4)
+    rng = np.random.default_rng(5)
+    alike = replace(data, person=rng.permutation(data.person))
+    spec = ["*: t", "*: c"]
+    found = ac.compare_families(alike, spec, families=[ac.LatentClass(None, starts=1)], folds=0)
+    assert list(found.results) == ["mnl"]
+    assert found.selected == "mnl"
+    assert "one class has the lowest BIC" in found.notes[0]
+
+
 def test_a_family_is_compared_once(data: ChoiceData) -> None:
     with pytest.raises(ArdchoiceError, match="once"):
         ac.compare_families(data, "*: t", families=[ac.LatentClass(2), ac.LatentClass(3)])
@@ -118,11 +129,12 @@ def test_willingness_to_pay_is_that_of_every_class_and_of_mean_coefficients(
     frame = latent.wtp("t", "c").set_index("segment")
     b = latent.estimates
     for q in (1, 2):
-        ratio = b[f"*: t (class {q})"] / b[f"*: c (class {q})"]
+        # What more of t is worth in c: t is called neither like a time nor like a cost.
+        ratio = -b[f"*: t (class {q})"] / b[f"*: c (class {q})"]
         assert frame.loc[f"class {q}", "estimate"] == pytest.approx(ratio)
     share = 1 / (1 + np.exp(-b["class 2: constant"]))
     mean = {k: (1 - share) * b[f"*: {k} (class 1)"] + share * b[f"*: {k} (class 2)"] for k in "tc"}
-    assert frame.loc["all", "estimate"] == pytest.approx(mean["t"] / mean["c"])
+    assert frame.loc["all", "estimate"] == pytest.approx(-mean["t"] / mean["c"])
     np.testing.assert_allclose(latent.mean_coefficients, list(mean.values()))
 
 

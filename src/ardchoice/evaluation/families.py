@@ -115,7 +115,7 @@ def _compare(
         except ArdchoiceError as error:
             notes.append(f"{family.title}: not compared. {error}")
             continue
-        if any(one.result.family == other.result.family for other in fitted):
+        if fitted and _is_multinomial(one.result.family):
             notes.append(_nothing_found(family))
             continue
         fitted.append(one)
@@ -188,6 +188,12 @@ def _fit(data: ChoiceData, specification: Specification, family: Family) -> tupl
         warnings.simplefilter("ignore", ArdchoiceWarning)
         result = fit(data, specification, family=family, separation="allow")
     return result, time.process_time() - started
+
+
+def _is_multinomial(family: Family) -> bool:
+    """Whether a family, as the data decided its options, is the multinomial logit."""
+    one_class = isinstance(family, LatentClass) and family.classes == 1
+    return isinstance(family, Mnl) or one_class
 
 
 def _nothing_found(family: Family) -> str:
