@@ -131,6 +131,13 @@ def transforms(folder: Path) -> ac.Result:
     return ac.fit_mnl(models.wide(file), models.EVERY_TRANSFORM)
 
 
+def richer(folder: Path) -> ac.Result:
+    """Products of attributes, ratios, functions of covariates, a spline."""
+    models: Any = import_module("export_models")
+    models.richer_table().to_csv(folder / "richer.csv", index=False)
+    return ac.fit_mnl(models.read_richer(folder / "richer.csv"), models.RICHER_SPECIFICATION)
+
+
 def hostile(folder: Path) -> ac.Result:
     """Names and levels with quotes, line ends, code and formulas in them."""
     model: Any = import_module("hostile_model")
@@ -145,6 +152,7 @@ MODELS: dict[str, Callable[[Path], ac.Result]] = {
     "ragged": ragged,
     "transforms": transforms,
     "hostile": hostile,
+    "richer": richer,
 }
 QUICK = ("modes", "ragged")
 

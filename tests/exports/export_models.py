@@ -183,3 +183,39 @@ RAGGED_SPECIFICATION = """
     1+2+3+4+5: ASC
     1+2: log(price)
 """
+
+
+# -- Products, ratios, functions of covariates, splines -------------------------------------------
+
+RICHER_SPECIFICATION = """
+    TRAIN: ASC + ASC x log(INC) + spline(TT, 3) + CO / INC
+    SM:    ASC + TT + CO + TT x CO + CO / INC x GA
+    CAR:   TT + log1p(CO) + TT x sqrt(CO) + log1p(CO) x square(INC)
+"""
+MODE_NAMES = {1: "TRAIN", 2: "SM", 3: "CAR"}
+
+
+def richer_table(rows: int = 2700) -> pd.DataFrame:
+    raw = ac.datasets.swissmetro().query("CHOICE != 0")[:rows]
+    rng = np.random.default_rng(0)
+    income = dict(zip(raw["ID"].unique(), rng.uniform(1, 5, raw["ID"].nunique()), strict=True))
+    out = pd.DataFrame({"ID": raw["ID"], "CHOICE": raw["CHOICE"].map(MODE_NAMES), "GA": raw["GA"]})
+    out["INC"] = raw["ID"].map(income).round(3)
+    for mode in MODE_NAMES.values():
+        out[f"{mode}_AV"] = raw[f"{mode}_AV"]
+        out[f"{mode}_TT"] = raw[f"{mode}_TT"] / 60
+        out[f"{mode}_CO"] = (raw[f"{mode}_CO"] / 100).clip(upper=6)
+    return out.reset_index(drop=True)
+
+
+def read_richer(source: object, **options: object) -> ac.ChoiceData:
+    return ac.read_wide(
+        source,
+        alternatives={name: name for name in MODE_NAMES.values()},
+        choice="CHOICE",
+        attributes={"TT": "{alt}_TT", "CO": "{alt}_CO"},
+        covariates={"GA": ac.Categorical(), "INC": ac.Numeric("INC")},
+        availability="{alt}_AV",
+        person="ID",
+        **options,  # type: ignore[arg-type]
+    )

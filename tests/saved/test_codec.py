@@ -24,7 +24,7 @@ from ardchoice.saved import Decoder, Encoder, saved_classes
 from ardchoice.saved.arrays import read_arrays, write_arrays
 from ardchoice.saved.classes import EXECUTION_FIELDS
 from ardchoice.saved.upgrades import SCHEMA_UPGRADES, SCHEMA_VERSION, upgraded
-from ardchoice.space import Term, Transform
+from ardchoice.space import Factor, Term, Transform
 from saved.saved_support import STUDIES, differences, plain_study
 from selection.selection_support import made, read, table, usual
 
@@ -80,6 +80,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         Problem("warning", "code", "message", (1, 2)),
         Note("look", "title", "text"),
         NumberFormat("number", ",", ".", "€"),
+        Factor("INC", "log"),
         Constraints(fixed={"A": 1.0}, equal=(("B", "C"),), bounds={"D": (None, 0.0)}),
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
         ac.compare_families(late, "*: TT", families=[], folds=2),

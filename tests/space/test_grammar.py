@@ -289,7 +289,7 @@ def test_a_specification_may_be_a_dict_or_a_list_of_lines() -> None:
         ("A: TT:AGE", "TT x AGE"),
         ("A: TT^2", "square"),
         ("A: ASC - TT", "Signs are estimated"),
-        ("A: ASC x log(AGE)", "Transforms apply to attributes"),
+        ("A: ASC x exp(AGE)", "Functions of a covariate are log"),
         ("new bus: TT", "back quotes"),
     ],
 )

@@ -13,9 +13,9 @@ import numpy.typing as npt
 
 from ardchoice._types import Bools, Codes, Floats
 from ardchoice.data import Attribute, ChoiceData, Covariate, pick, values_of
-from ardchoice.design.encoding import TermColumns, checked
+from ardchoice.design.encoding import TermColumns, available_values, check_factor, checked
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean
-from ardchoice.space import Classes, Linear
+from ardchoice.space import Classes, Factor, Linear, Ratio
 
 Of = Literal["value", "slope", "elasticity"]
 """What a column holds: h(x), h'(x), or x h'(x)."""
@@ -30,21 +30,21 @@ class ColumnStore:
     data may lie anywhere.
     """
 
-    def __init__(self, data: ChoiceData, of: Of) -> None:
-        self.data, self.of = data, of
+    def __init__(self, data: ChoiceData, of: Of, attribute: str | None = None) -> None:
+        self.data, self.of, self.attribute = data, of, attribute
         self._bases: dict[object, Base] = {}
         self._multipliers: dict[object, Multiplier] = {}
 
     def base(self, term: TermColumns) -> Base:
         """What the columns of a term are before its interactions."""
-        key = (term.term.what, term.term.how, term.parameters, term.alternatives)
+        key = (term.term.what, term.term.how, term.parameters, term.alternatives, term.products)
         if key not in self._bases:
-            self._bases[key] = make_base(self.data, term, self.of)
+            self._bases[key] = make_product(self.data, term, self.of, self.attribute)
         return self._bases[key]
 
     def multiplier(self, term: TermColumns) -> Multiplier | None:
         """What its interactions multiply them by; None when it has none."""
-        key = (term.by, term.times)
+        key = (term.by, term.times, term.functions)
         if not any(key):
             return None
         if key not in self._multipliers:
@@ -143,15 +143,70 @@ class Members:
         return np.asarray(column == columns, dtype=float)
 
 
-Base = Ones | Numbers | Members
+@dataclass(frozen=True, eq=False)
+class Product:
+    """A base times other attributes.
+
+    Attributes
+    ----------
+    first
+    place
+    factors
+        An attribute, where the alternatives stand among its own, and what is made of its values.
+    """
+
+    first: Ones | Numbers | Members
+    place: _Place
+    factors: tuple[tuple[Attribute, tuple[int, ...], Callable[[Floats], Floats]], ...]
+
+    def expand(self, rows: slice) -> Floats:
+        """Shape (C, A, B)."""
+        out, available = self.first.expand(rows), self.place.available(rows)
+        for attribute, at, make in self.factors:
+            values = np.asarray(attribute.at(at, rows), dtype=float)
+            if available is None:
+                out = out * make(values)
+            else:
+                made = np.zeros(values.shape)
+                made[available] = make(values[available])
+                # An infinite slope times what does not count is nothing.
+                out = np.where(available, out * made, 0.0)
+        return np.asarray(out)
 
 
-def make_base(data: ChoiceData, term: TermColumns, of: Of) -> Base:
+Base = Ones | Numbers | Members | Product
+
+
+def make_product(data: ChoiceData, term: TermColumns, of: Of, attribute: str | None) -> Base:
+    """The base of a term, times the attributes that it is multiplied by; or its derivative."""
+    if not term.products:
+        return make_base(data, term, of)
+    is_first = of == "value" or attribute == term.term.what
+    first = make_base(data, term, of if is_first else "value")
+    factors = []
+    for factor in term.products:
+        other = _attribute(data, term, factor.name)
+        at = tuple(other.alternatives.index(j) for j in term.alternatives)
+        check_factor(term.term, factor, available_values(data, other, term.alternatives))
+        make: Callable[[Floats], Floats] = factor.apply
+        if not is_first and factor.name == attribute:
+            make = factor.slope if of == "slope" else partial(_by_log, factor)
+        factors.append((other, at, make))
+    place = _Place(data, term.alternatives, data.always(term.alternatives))
+    return Product(first, place, tuple(factors))
+
+
+def _by_log(factor: Factor, x: Floats) -> Floats:
+    """The derivative of a factor by log x."""
+    return np.asarray(x * factor.slope(x))
+
+
+def make_base(data: ChoiceData, term: TermColumns, of: Of) -> Ones | Numbers | Members:
     """What a term starts from; a stepwise term has values but no slopes."""
     place = _Place(data, term.alternatives, data.always(term.alternatives))
     if term.term.what is None:
         return Ones(place)
-    attribute = _attribute(data, term)
+    attribute = _attribute(data, term, term.term.what)
     at = tuple(attribute.alternatives.index(j) for j in term.alternatives)
     how, parameters = term.term.how, term.parameters
     if term.base is not None:
@@ -163,7 +218,7 @@ def make_base(data: ChoiceData, term: TermColumns, of: Of) -> Base:
     if isinstance(how, Classes):
         codes = partial(how.codes, parameters=parameters)
         return Members(place, attribute, at, codes, len(parameters))
-    if isinstance(how, Linear) and of == "value":
+    if isinstance(how, Linear | Ratio) and of == "value":
         return Numbers(place, attribute, at, None)
     _check(data, term, attribute)
     make = {"value": how.apply, "slope": how.slope, "elasticity": how.elasticity}[of]
@@ -184,9 +239,8 @@ def _check(data: ChoiceData, term: TermColumns, attribute: Attribute) -> None:
     data.cached(checked(term.term, term.alternatives, term.parameters), check)
 
 
-def _attribute(data: ChoiceData, term: TermColumns) -> Attribute:
-    """The attribute, or an error when these data do not have what the term was learned on."""
-    what = term.term.what or ""
+def _attribute(data: ChoiceData, term: TermColumns, what: str) -> Attribute:
+    """An attribute, or an error when these data do not have what the term was learned on."""
     if what not in data.attributes:
         raise SpecificationError(
             f"'{term.term}' needs the attribute {what!r}, which these data do not have. "
@@ -194,7 +248,7 @@ def _attribute(data: ChoiceData, term: TermColumns) -> Attribute:
         )
     attribute = data.attributes[what]
     is_categorical = attribute.levels is not None
-    if is_categorical != (term.base is not None):
+    if is_categorical != (term.base is not None and what == term.term.what):
         raise SpecificationError(
             f"'{term.term}' needs the attribute {what!r} to be {KINDS[not is_categorical]}, as it "
             f"was at first; in these data it is {KINDS[is_categorical]}."
@@ -245,17 +299,22 @@ class Multiplier:
         Combinations that have a column, K.
     times
         Numeric covariates.
+    functions
+        Functions of numeric covariates.
     """
 
     levels: tuple[tuple[Covariate, Codes, int], ...]
     n_codes: int
     times: tuple[Covariate, ...]
+    functions: tuple[tuple[Covariate, Factor], ...] = ()
 
     def expand(self, rows: slice) -> Floats:
         """Shape (K, B)."""
         times: Floats | float = 1.0
         for covariate in self.times:
             times = times * covariate.numbers(rows)
+        for covariate, factor in self.functions:
+            times = times * factor.apply(covariate.numbers(rows))
         if not self.levels:
             return np.asarray(times)[None]
         codes = np.arange(self.n_codes, dtype=np.int32)[:, None]
@@ -289,7 +348,13 @@ def make_multiplier(data: ChoiceData, term: TermColumns) -> Multiplier:
             known.refuse(*unseen, names)
         levels.append((covariate, lookup, len(known.columns)))
     times = [_covariate(data, term, name, categorical=False) for name in term.times]
-    return Multiplier(tuple(levels), prod(len(k.columns) for k in term.by), tuple(times))
+    functions = []
+    for factor in term.functions:
+        covariate = _covariate(data, term, factor.name, categorical=False)
+        check_factor(term.term, factor, covariate.numbers())
+        functions.append((covariate, factor))
+    n_codes = prod(len(k.columns) for k in term.by)
+    return Multiplier(tuple(levels), n_codes, tuple(times), tuple(functions))
 
 
 def _covariate(data: ChoiceData, term: TermColumns, name: str, *, categorical: bool) -> Covariate:

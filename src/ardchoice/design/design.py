@@ -139,7 +139,7 @@ class Design:
         groups = _by_alternatives(self.encoding)
         self._is_derivative = of != "value"
         self._is_partial = self._is_derivative or only is not None
-        self._plans = _plan(groups, ColumnStore(data, of), attribute, only)
+        self._plans = _plan(groups, ColumnStore(data, of, attribute), attribute, only)
         ordered = [
             k for g in groups.values() for t in g for k in range(t.start, t.start + t.n_columns)
         ]
@@ -355,7 +355,7 @@ def _plan(
         pieces, width = [], 0
         for term in terms:
             columns = slice(width, width + term.n_columns)
-            has_slope = term.term.what == attribute and not term.is_stepwise
+            has_slope = attribute is not None and term.has_slope(attribute)
             if (held.of == "value" or has_slope) and (only is None or only(term)):
                 pieces.append(_Piece(columns, held.base(term), held.multiplier(term)))
             width = columns.stop

@@ -12,7 +12,16 @@ import numpy.typing as npt
 
 from ardchoice.data import Attribute, ChoiceData, Covariate, values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean, first_few
-from ardchoice.space import CONSTANT, Linear, Term
+from ardchoice.space import (
+    CONSTANT,
+    INVERSE,
+    Factor,
+    Linear,
+    Ratio,
+    Term,
+    column_of,
+    parse_factor,
+)
 
 
 @dataclass(frozen=True)
@@ -90,6 +99,10 @@ class TermColumns:
         One per column.
     start
         Where its columns begin among all coefficients.
+    functions
+        Functions of numeric covariates that it is multiplied by, such as an inverse.
+    products
+        Other attributes, or functions of them, that it is multiplied by.
     """
 
     term: Term
@@ -100,6 +113,31 @@ class TermColumns:
     times: tuple[str, ...]
     names: tuple[str, ...]
     start: int
+    functions: tuple[Factor, ...] = ()
+    products: tuple[Factor, ...] = ()
+
+    @property
+    def attributes(self) -> tuple[str, ...]:
+        """Attributes that the columns are made of, that of the form first."""
+        first = () if self.term.what is None else (self.term.what,)
+        return (*first, *(factor.name for factor in self.products))
+
+    @property
+    def columns_used(self) -> tuple[str, ...]:
+        """Attributes and covariates that the columns are made of."""
+        levels = tuple(levels.name for levels in self.by)
+        return (*self.attributes, *levels, *self.times, *(f.name for f in self.functions))
+
+    @property
+    def numbers(self) -> tuple[str, ...]:
+        """Everything that is no level and that the columns are multiplied by, as text."""
+        return (*self.times, *(f.text for f in (*self.functions, *self.products)))
+
+    def has_slope(self, attribute: str) -> bool:
+        """Whether utility has a slope in an attribute."""
+        if any(factor.name == attribute for factor in self.products):
+            return True
+        return self.term.what == attribute and not self.is_stepwise
 
     @property
     def n_columns(self) -> int:
@@ -225,7 +263,8 @@ def learn_encoding(data: ChoiceData, terms: Iterable[Term]) -> Encoding:
     for term in terms:
         alternatives = _alternatives(data, term)
         attribute = _attribute(data, term, alternatives)
-        covariates = [_covariate(data, name, term) for name in term.by]
+        factors = _factors(data, term, alternatives)
+        covariates = factors.covariates
         key = (term.what, term.how, alternatives)
         if key not in learned:
             learned[key] = _learn(data, term, attribute, alternatives)
@@ -236,7 +275,20 @@ def learn_encoding(data: ChoiceData, terms: Iterable[Term]) -> Encoding:
         _refuse_single_levels(term, (*((base,) if base else ()), *by))
         names = _names(term, learned[key], base, by)
         times = tuple(c.name for c in covariates if c.levels is None)
-        encoded.append(TermColumns(term, alternatives, learned[key], base, by, times, names, start))
+        encoded.append(
+            TermColumns(
+                term,
+                alternatives,
+                learned[key],
+                base,
+                by,
+                times,
+                names,
+                start,
+                factors.functions,
+                factors.products,
+            )
+        )
         start += len(names)
     return Encoding(data.alternatives, tuple(encoded))
 
@@ -250,9 +302,13 @@ def _alternatives(data: ChoiceData, term: Term) -> tuple[int, ...]:
             )
     if term.where:
         return tuple(sorted(data.alternatives.index(name) for name in term.where))
-    if term.what is None or term.what not in data.attributes:
-        return tuple(range(len(data.alternatives)))
-    return data.attributes[term.what].alternatives
+    having = [
+        set(data.attributes[name].alternatives)
+        for name in (term.what, *(column_of(name, data.covariates) for name in term.by))
+        if name is not None and name in data.attributes and name not in data.covariates
+    ]
+    everywhere = set(range(len(data.alternatives)))
+    return tuple(sorted(everywhere.intersection(*having)))
 
 
 def _attribute(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> Attribute | None:
@@ -285,14 +341,80 @@ def _attribute(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> A
     return attribute
 
 
+@dataclass(frozen=True)
+class _Factors:
+    """What a term is multiplied by."""
+
+    covariates: tuple[Covariate, ...]
+    functions: tuple[Factor, ...]
+    products: tuple[Factor, ...]
+
+
+def _factors(data: ChoiceData, term: Term, alternatives: tuple[int, ...]) -> _Factors:
+    """Covariates, functions of them, other attributes."""
+    covariates: list[Covariate] = []
+    functions: list[Factor] = []
+    products: list[Factor] = []
+    for name in term.by:
+        factor = Factor(name) if name in data.covariates else parse_factor(name)
+        if factor.name in data.covariates and not factor.function:
+            covariates.append(data.covariates[name])
+        elif factor.name in data.attributes and factor.name not in data.covariates:
+            products.append(_product(data, factor, term, alternatives))
+        else:
+            functions.append(_function(data, factor, term))
+    if isinstance(term.how, Ratio):
+        functions.append(_function(data, Factor(term.how.covariate, INVERSE), term))
+    return _Factors(tuple(covariates), tuple(functions), tuple(products))
+
+
+def _function(data: ChoiceData, factor: Factor, term: Term) -> Factor:
+    covariate = _covariate(data, factor.name, term)
+    if covariate.is_categorical:
+        raise SpecificationError(
+            f"'{term}': {factor.name} is categorical, and {factor.text} needs a number. Read it as "
+            "a number, ac.Numeric(), or interact with its levels."
+        )
+    check_factor(term, factor, covariate.numbers())
+    return factor
+
+
+def check_factor(term: Term, factor: Factor, values: npt.NDArray[np.float64]) -> None:
+    """Raise where a factor is not defined for some values, with the term."""
+    try:
+        factor.check(values)
+    except TransformError as error:
+        raise TransformError(f"'{term}': {error}") from None
+
+
+def _product(data: ChoiceData, factor: Factor, term: Term, alternatives: tuple[int, ...]) -> Factor:
+    attribute = data.attributes[factor.name]
+    if term.what is None or term.what == factor.name:
+        instead = "itself" if term.what is None else f"square({factor.name})"
+        raise SpecificationError(
+            f"'{term}': {'a constant' if term.what is None else factor.name} times {factor.text} "
+            f"is written {instead if term.what else factor.name}."
+        )
+    if attribute.levels is not None:
+        raise SpecificationError(
+            f"'{term}': {factor.name} is categorical; write it first, as in "
+            f"'{Term(term.where, factor.name, by=(term.what,))}'."
+        )
+    without = [data.alternatives[j] for j in alternatives if j not in attribute.alternatives]
+    if without or not alternatives:
+        having = ", ".join(data.alternatives[j] for j in attribute.alternatives)
+        named = ", ".join(without) or "no alternative"
+        raise SpecificationError(
+            f"'{term}': {named} {'has' if len(without) == 1 else 'have'} no {factor.name}. "
+            f"Alternatives with it: {having}."
+        )
+    check_factor(term, factor, available_values(data, attribute, alternatives))
+    return factor
+
+
 def _covariate(data: ChoiceData, name: str, term: Term) -> Covariate:
     if name not in data.covariates:
-        hint = did_you_mean(name, data.covariates)
-        if name in data.attributes:
-            hint = (
-                f"{name} is an attribute of the alternatives, and terms interact with covariates "
-                "of the person. Put the product into a column of its own."
-            )
+        hint = did_you_mean(name, {**data.covariates, **data.attributes})
         raise SpecificationError(f"'{term}': there is no covariate {name!r}. {hint}")
     return data.covariates[name]
 
@@ -313,7 +435,7 @@ def _learn(
         return ()
     if not any(data.times_available[j] for j in alternatives):
         raise SpecificationError(f"'{term}': {term.place} is never available.")
-    if isinstance(term.how, Linear):  # neither learns nor refuses anything
+    if isinstance(term.how, Linear | Ratio):  # neither learns nor refuses anything
         return ()
     values = values_of(data, attribute, alternatives)
     try:

@@ -30,8 +30,8 @@ def is_time(name: str) -> bool:
 
 def sloped_attributes(encoding: Encoding) -> list[str]:
     """Attributes of a model that utility has a slope in, in their order."""
-    terms = [t for t in encoding.terms if not t.is_stepwise]
-    return list(dict.fromkeys(t.term.what for t in terms if t.term.what is not None))
+    used = dict.fromkeys((name, t) for t in encoding.terms for name in t.attributes)
+    return list(dict.fromkeys(name for name, t in used if t.has_slope(name)))
 
 
 def cost_of(encoding: Encoding) -> str | None:

@@ -55,9 +55,9 @@ class Estimate:
 
 def terms_of(encoding: Encoding, attribute: str) -> list[TermColumns]:
     """The terms of an attribute, or an error that says which attributes have some."""
-    terms = [t for t in encoding.terms if t.term.what == attribute]
+    terms = [t for t in encoding.terms if attribute in t.attributes]
     if not terms:
-        known = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what)
+        known = dict.fromkeys(name for t in encoding.terms for name in t.attributes)
         raise SpecificationError(
             f"The model has no term of {attribute!r}. {did_you_mean(attribute, known)}"
         )
@@ -66,7 +66,7 @@ def terms_of(encoding: Encoding, attribute: str) -> list[TermColumns]:
 
 def attribute_terms(encoding: Encoding, attribute: str) -> list[TermColumns]:
     """The terms of an attribute that have a slope, or an error that says why there are none."""
-    terms = [t for t in terms_of(encoding, attribute) if not t.is_stepwise]
+    terms = [t for t in terms_of(encoding, attribute) if t.has_slope(attribute)]
     if not terms:
         raise SpecificationError(
             f"{attribute} enters in classes only, so utility has no slope in it: compare the "

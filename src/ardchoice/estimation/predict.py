@@ -23,7 +23,7 @@ from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import ArdchoiceWarning, DataError, SpecificationError, TransformError
 from ardchoice.estimation.result import Result
 from ardchoice.estimation.scenarios.apply import ObservedRange
-from ardchoice.space import Linear
+from ardchoice.space import Linear, Ratio
 
 
 def predict_table(result: Result, data: ChoiceData, table: object) -> pd.DataFrame:
@@ -99,7 +99,7 @@ def used_columns(encoding: Encoding) -> dict[str, set[str]]:
     out: dict[str, set[str]] = {}
     for term in encoding.terms:
         where = {encoding.alternatives[j] for j in term.alternatives}
-        for name in (*([term.term.what] if term.term.what else []), *term.term.by):
+        for name in term.columns_used:
             out.setdefault(name, set()).update(where)
     return out
 
@@ -123,7 +123,7 @@ def _refused(term: TermColumns, attribute: Attribute, values: npt.NDArray[np.flo
     """Which values of an attribute a term cannot take."""
     if term.base is not None:
         return np.asarray((term.base.lookup(attribute.levels or ()) < 0)[values.astype(np.intp)])
-    if term.term.how == Linear():
+    if isinstance(term.term.how, Linear | Ratio):
         return np.zeros(len(values), dtype=bool)
     distinct, place = np.unique(values, return_inverse=True)
     return np.array([_beyond(term, value) for value in distinct], dtype=bool)[place]

@@ -23,7 +23,7 @@ from ardchoice.estimation.elasticities import (
 )
 from ardchoice.estimation.model import Model
 from ardchoice.families import Family
-from ardchoice.space import Linear
+from ardchoice.space import Linear, Ratio
 
 DIFFERENCE_STEP = 1e-5
 """Relative step of central differences by a parameter, where tastes vary."""
@@ -65,7 +65,7 @@ def willingness_to_pay(
     encoding, tastes = model.encoding, Tastes(model, data)
     for_cost = attribute_terms(encoding, cost)
     for_attribute = terms_of(encoding, attribute)
-    sloped = [t for t in for_attribute if not t.is_stepwise]
+    sloped = [t for t in for_attribute if t.has_slope(attribute)]
     sign = 1.0 if is_saved(attribute) else -1.0
     for_attribute = sloped or for_attribute
     paid, groups = Paid(data, cost, for_cost), _groups(encoding, for_attribute, for_cost)
@@ -174,12 +174,19 @@ class Tastes:
         return float(totals[0]), gradient[inside.layout.permutation(inside.design.position)]
 
 
+def _is_linear(term: TermColumns, attribute: str) -> bool:
+    """Whether utility is linear in an attribute, whatever it is multiplied by."""
+    if term.term.what == attribute:
+        return isinstance(term.term.how, Linear | Ratio)
+    return not any(factor.function for factor in term.products if factor.name == attribute)
+
+
 class Paid:
     """Which situations count: those with a cost, for alternatives where its form is not linear."""
 
     def __init__(self, data: ChoiceData, cost: str, for_cost: list[TermColumns]) -> None:
         self.data, self.cost = data, data.attributes[cost]
-        curved = [t for t in for_cost if t.term.how != Linear()]
+        curved = [t for t in for_cost if not _is_linear(t, cost)]
         self.curved = {j for t in curved for j in t.alternatives}
 
     def where(self, alternative: int, rows: slice) -> npt.NDArray[np.bool_]:

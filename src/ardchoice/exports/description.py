@@ -19,7 +19,21 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result
 from ardchoice.exports.names import MOST_NAMED, Names, word, words
 from ardchoice.exports.origin import Origin, find_origin, used_by
-from ardchoice.space import BoxCox, Classes, Linear, Log, Log1p, Piecewise, Sqrt, Square, Transform
+from ardchoice.space import (
+    BoxCox,
+    Classes,
+    Factor,
+    Linear,
+    Log,
+    Log1p,
+    Piecewise,
+    Ratio,
+    Spline,
+    Sqrt,
+    Square,
+    Term,
+    Transform,
+)
 
 PLAIN = {Linear, Log, Log1p, Sqrt, Square}
 """Transforms of one column that learn nothing."""
@@ -35,7 +49,8 @@ class Form:
     ----------
     kind
         ``"linear"``, ``"log"``, ``"log1p"``, ``"sqrt"``, ``"square"`` of v; ``"boxcox"`` with
-        (exponent, shift); ``"class"``: 1 where low <= v < high; ``"piece"``: how far v runs from
+        (exponent, shift); ``"inverse"``; ``"spline"`` with knots ξ_j, ξ_{K-1}, ξ_K and the scale
+        (ξ_K - ξ_1)²; ``"class"``: 1 where low <= v < high; ``"piece"``: how far v runs from
         low to high; ``"levels"``: 1 where the text of v is one of the labels; ``"missing"``: 1
         where v is missing; `OWN`.
     numbers
@@ -266,6 +281,8 @@ class _Maker:
             for levels in term.by
         ]
         times = [self.covariate[name] for name in term.times]
+        times += [f"{_function_word(f)}{self.covariate[f.name]}" for f in term.functions]
+        times += [f"{_function_word(f)}{self.attribute[f.name]}" for f in term.products]
         head = ["ASC", self._place(term)]
         if term.term.what is not None:
             word = self.attribute[term.term.what]
@@ -288,11 +305,40 @@ class _Maker:
         levels = list(product(*(self._indicators(one) for one in term.by)))
         linear = (Form("linear"),)
         times = [n for c in term.times for n in self._covariate(c, [""], linear, is_text=False)]
+        times += [self._function(factor) for factor in term.functions]
+        others = [self._product(factor, term) for factor in term.products]
         count = max(len(names) for names in bases.values())
         return [
-            {j: (*((names[i],) if names[i] else ()), *labels, *times) for j, names in bases.items()}
+            {
+                j: (
+                    *((names[i],) if names[i] else ()),
+                    *labels,
+                    *times,
+                    *(other[j] for other in others),
+                )
+                for j, names in bases.items()
+            }
             for i, labels in product(range(count), levels)
         ]
+
+    def _function(self, factor: Factor) -> str:
+        """The column of a function of a covariate, made once."""
+        if factor.text not in self.variables:
+            name = self.names.new(_function_word(factor).rstrip("_"), self.covariate[factor.name])
+            made = Made(None, self.origin.source.covariates[factor.name], (name,))
+            forms = (Form(factor.function),)
+            self.variables[factor.text] = Variable(factor.text, False, forms, (made,))
+        return self.variables[factor.text].rows[0].names[0]
+
+    def _product(self, factor: Factor, term: TermColumns) -> dict[int, str]:
+        """Alternative (from 1) -> the column of another attribute that a term is multiplied by."""
+        linear = not factor.function
+        key = (factor.name, Linear(), ()) if linear else ("factor", factor)
+        word = _function_word(factor).rstrip("_")
+        heads = {j: [word, self.attribute[factor.name]] for j in term.alternatives}
+        form = Form(factor.function or "linear")
+        made = self._made(key, factor.text, (form,), factor.name, heads, [""], is_text=False)
+        return {j: names[0] for j, names in made.items()}
 
     def _bases(self, term: TermColumns) -> dict[int, tuple[str, ...]]:
         """Alternative (from 1) -> the columns of the attribute; one empty name for a constant."""
@@ -301,17 +347,41 @@ class _Maker:
             return {j + 1: ("",) for j in term.alternatives}
         key = (what, how, term.parameters)
         forms = forms_of(term) if term.base is None else self._level_forms(term.base)
+        if isinstance(how, Ratio):  # the division is one by a column of the person
+            key = (what, Linear(), ())
+        heads = {j: [_form_word(how), self.attribute[what]] for j in term.alternatives}
+        label = self.attribute_label(term)
+        is_text = term.base is not None
+        return self._made(key, label, forms, what, heads, self._columns(term), is_text=is_text)
+
+    @staticmethod
+    def attribute_label(term: TermColumns) -> str:
+        """The form of a term's attribute as the grammar writes it."""
+        if isinstance(term.term.how, Ratio):
+            return Term(term.term.where, term.term.what).form
+        return term.term.form
+
+    def _made(
+        self,
+        key: object,
+        label: str,
+        forms: tuple[Form, ...],
+        what: str,
+        heads: Mapping[int, list[str]],
+        tails: Sequence[str],
+        *,
+        is_text: bool,
+    ) -> dict[int, tuple[str, ...]]:
+        """The columns of an attribute in one form, made once for every alternative (from 0)."""
         found = self.variables.get(key)
         rows = {row.alternative: row for row in found.rows} if found else {}
-        for j in term.alternatives:
+        for j, head in heads.items():
             if j + 1 not in rows:
                 text = self.data.alternatives[j]
-                head = [_form_word(how), self.attribute[what], self.alt[text]]
-                names = tuple(self.names.new(*head, tail) for tail in self._columns(term))
+                names = tuple(self.names.new(*head, self.alt[text], tail) for tail in tails)
                 rows[j + 1] = Made(j + 1, self.origin.source.attributes[what][text], names)
-        label = term.term.form
-        self.variables[key] = Variable(label, term.base is not None, forms, tuple(rows.values()))
-        return {j + 1: rows[j + 1].names for j in term.alternatives}
+        self.variables[key] = Variable(label, is_text, forms, tuple(rows.values()))
+        return {j + 1: rows[j + 1].names for j in heads}
 
     def _columns(self, term: TermColumns) -> list[str]:
         """What distinguishes the columns of a term's base; one empty text for a single column."""
@@ -348,9 +418,14 @@ class _Maker:
 
 def _form_word(how: Transform) -> str:
     """How a form is written in a name: nothing for the attribute as it is."""
-    if isinstance(how, Linear):
+    if isinstance(how, Linear | Ratio):
         return ""
-    return how.name.upper() + (str(how.k) if isinstance(how, Classes) else "")
+    return how.name.upper() + (str(how.k) if isinstance(how, Classes | Spline) else "")
+
+
+def _function_word(factor: Factor) -> str:
+    """How a function is written in a name, with an underscore behind it."""
+    return f"{factor.function.upper()}_" if factor.function else ""
 
 
 def forms_of(term: TermColumns) -> tuple[Form, ...]:
@@ -364,6 +439,13 @@ def forms_of(term: TermColumns) -> tuple[Form, ...]:
     if isinstance(how, Piecewise):
         knots = tuple(map(float, how.knots))
         return tuple(Form("piece", ends) for ends in pairwise((None, *knots, None)))
+    if isinstance(how, Ratio):
+        return (Form("linear"),)
+    if isinstance(how, Spline):
+        *inner, before, last = parameters
+        scale = (last - parameters[0]) ** 2
+        bends = (Form("spline", (knot, before, last, scale)) for knot in inner)
+        return (Form("linear"), *bends)
     if type(how) in PLAIN:
         return (Form(how.name),)
     return tuple(Form(OWN, labels=(label,)) for label in how.labels(term.parameters))

@@ -100,9 +100,9 @@ def _written(file: Path, text: str, source: Source | None) -> str:
 
 def used_by(encoding: Encoding) -> Used:
     """What the terms of a model use, in the order of the terms."""
-    terms = [t.term for t in encoding.terms]
-    what = dict.fromkeys(t.what for t in terms if t.what is not None)
-    by = dict.fromkeys(name for t in terms for name in t.by)
+    terms = encoding.terms
+    what = dict.fromkeys(name for t in terms for name in t.attributes)
+    by = dict.fromkeys(n for t in terms for n in t.columns_used if n not in t.attributes)
     by |= dict.fromkeys(one.name for one in encoding.persons)
     return Used(tuple(what), tuple(by))
 

@@ -15,6 +15,7 @@ from ardchoice.estimation import Result
 from ardchoice.exports.description import OWN, Form, forms_of
 from ardchoice.exports.quoting import one_line, tex
 from ardchoice.families import ParameterLayout
+from ardchoice.space import INVERSE
 from ardchoice.text import WIDTH, p_value
 from ardchoice.text import number as few_digits
 
@@ -85,6 +86,12 @@ def factors(term: TermColumns, language: Language) -> list[list[str]]:
         first = [[_form(form, name, language, term.term.how.name)] for form in forms_of(term)]
     by = [[language.level(c.name, v) for v in c.columns] for c in term.by]
     times = [language.name(name) for name in term.times]
+    times += [
+        language.power.format(language.name(f.name), "-1")
+        if f.function == INVERSE
+        else _form(Form(f.function or "linear"), language.name(f.name), language, "")
+        for f in (*term.functions, *term.products)
+    ]
     return [[*head, *labels, *times] for head, labels in product(first, list(product(*by)))]
 
 
@@ -92,6 +99,9 @@ def _form(form: Form, name: str, language: Language, transform: str) -> str:
     if form.kind == OWN:
         label = f" {language.name(f'[{form.labels[0]}]')}" if form.labels[0] else ""
         return f"{language.name(transform)}({name}){label}"
+    if form.kind == "spline":
+        knots = ", ".join(language.number(float(n or 0.0)) for n in form.numbers[:3])
+        return f"{language.name('spline')}({name}; {knots})"
     if form.kind in ("class", "piece"):
         low, high = ("" if end is None else language.number(end) for end in form.numbers)
         write = language.interval if form.kind == "class" else language.piece

@@ -129,6 +129,17 @@ def _boxcox(prefix: str, form: Form) -> str:
     return f"{prefix}expm1({number(exponent)} * {log}) / {number(exponent)}"
 
 
+def _spline(most: str, power: str, form: Form) -> str:
+    """(d_j(v) - d_{K-1}(v)) / (ξ_K - ξ_1)² of a natural cubic spline."""
+    knot, before, last, scale = (float(n or 0.0) for n in form.numbers)
+
+    def cube(at: float) -> str:
+        return f"{most}(v - {_bracketed(at)}, 0){power}3"
+
+    d = [f"({cube(at)} - {cube(last)}) / {number(last - at)}" for at in (knot, before)]
+    return f"({d[0]} - {d[1]}) / {number(scale)}"
+
+
 def _class(form: Form) -> str:
     low, high = form.numbers
     sides = [] if low is None else [f"(v >= {number(low)})"]
@@ -164,6 +175,8 @@ PYTHON_FORMS: Mapping[str, Callable[[Form], str]] = {
     "piece": partial(_piece, "np.minimum", "np.maximum"),
     "levels": lambda form: f"one_of(v, {python(list(form.labels))})",
     "missing": _same("np.isnan(v)"),
+    "inverse": _same("1 / v"),
+    "spline": partial(_spline, "np.maximum", "**"),
 }
 R_FORMS: Mapping[str, Callable[[Form], str]] = {
     "linear": _same("v"),
@@ -176,4 +189,6 @@ R_FORMS: Mapping[str, Callable[[Form], str]] = {
     "piece": partial(_piece, "pmin", "pmax"),
     "levels": lambda form: f"one_of(v, {r(list(form.labels))})",
     "missing": _same("is.na(v)"),
+    "inverse": _same("1 / v"),
+    "spline": partial(_spline, "pmax", "^"),
 }

@@ -144,14 +144,14 @@ def _factors(members: list[TermColumns], k: int, beta: Floats) -> Iterator[Facto
     A main effect and one interaction with levels become what holds for each level.
     """
     plain = [t for t in members if not t.by]
-    main = [t for t in plain if not t.times]
+    main = [t for t in plain if not t.numbers]
     by = [t for t in members if t.by]
-    if len(main) == 1 and len(by) == 1 and not by[0].times and _few(by[0]):
+    if len(main) == 1 and len(by) == 1 and not by[0].numbers and _few(by[0]):
         yield _cases(by[0], k, beta, float(beta[main[0].start + k]))
         plain.remove(main[0])
         by = []
     for term in plain:
-        yield Factor(float(beta[term.start + k]), term.times)
+        yield Factor(float(beta[term.start + k]), term.numbers)
     for term in by:
         yield _cases(term, k, beta, 0.0)
 
@@ -167,11 +167,11 @@ def _cases(term: TermColumns, k: int, beta: Floats, base: float) -> Factor:
     more = dict(zip(columns, beta[start : start + len(columns)].tolist(), strict=True))
     if len(term.by) == 1:
         levels = [(level,) for level in term.by[0].levels]
-        return _cut([Case(base + more.get(c, 0.0), _when(term, c)) for c in levels], term.times)
+        return _cut([Case(base + more.get(c, 0.0), _when(term, c)) for c in levels], term.numbers)
     # Whatever has no column of its own is one case.
     combinations = product(*(levels.levels for levels in term.by))
     cases = [Case(base + more[c], _when(term, c)) for c in combinations if c in more]
-    return _cut([*cases, Case(base, "")], term.times)
+    return _cut([*cases, Case(base, "")], term.numbers)
 
 
 def _when(term: TermColumns, combination: tuple[str, ...], *first: str) -> str:
@@ -198,7 +198,7 @@ def _steps(members: list[TermColumns], beta: Floats) -> Iterator[Factor]:
         names = [_when(term, c, label) for label, c in product(labels[:-1], combinations)]
         values = beta[term.start : term.start + len(names)].tolist()
         cases = [Case(value, name) for value, name in zip(values, names, strict=True)]
-        yield _cut([*cases, Case(0.0, "" if term.by else labels[-1])], term.times)
+        yield _cut([*cases, Case(0.0, "" if term.by else labels[-1])], term.numbers)
 
 
 def _class_names(term: TermColumns) -> list[str]:

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.structure import Structure, listed
-from ardchoice.space import Linear, SearchSpace, Term, Transform, matches
+from ardchoice.space import Linear, SearchSpace, Term, Transform, matches, parse_factor
 
 
 def compile_structure(structure: Structure | None, space: SearchSpace) -> Constraints:
@@ -154,8 +154,12 @@ def _needs(structure: Structure, terms: Sequence[Term]) -> list[tuple[tuple[int,
     if not structure.heredity:
         return [() for _ in terms]
     by_content: dict[object, list[int]] = {}
+    main: dict[str | None, list[int]] = {}
     for t, term in enumerate(terms):
         by_content.setdefault((term.what, term.how, frozenset(term.by)), []).append(t)
+        if not term.by:
+            main.setdefault(term.what, []).append(t)
+    attributes = {term.what for term in terms}
     out = []
     for term in terms:
         clauses = []
@@ -167,6 +171,9 @@ def _needs(structure: Structure, terms: Sequence[Term]) -> list[tuple[tuple[int,
             if parents or term.what is not None or less:
                 parents.sort(key=lambda u: terms[u].where != term.where)
                 clauses.append(tuple(parents))
+            other = parse_factor(name).name
+            if term.what is not None and other in attributes:  # a product needs both
+                clauses.append(tuple(u for u in main.get(other, []) if _covers(terms[u], term)))
         out.append(tuple(clauses))
     return out
 

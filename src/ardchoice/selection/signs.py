@@ -28,7 +28,7 @@ from ardchoice.data import (
 from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError
 from ardchoice.selection.structure import Sign, Structure
-from ardchoice.space import Classes, Piecewise, Term
+from ardchoice.space import Classes, Piecewise, Spline, Term
 
 SIGN_GRID_POINTS = 101
 """Values of an attribute at which its contribution is looked at, ends included."""
@@ -136,21 +136,20 @@ class SignRules:
 
     def concern(self, t: int) -> bool:
         """Whether a term holds an attribute with an expected sign."""
-        return self.encoding.terms[t].term.what in self.signs
+        return any(name in self.signs for name in self.encoding.terms[t].attributes)
 
     def _holders(self, selected: Iterable[int]) -> dict[tuple[int, str], tuple[int, ...]]:
         """(alternative, attribute) -> the terms that hold it."""
         out: dict[tuple[int, str], tuple[int, ...]] = {}
         for t in sorted(selected):
             encoded = self.encoding.terms[t]
-            what = encoded.term.what
-            if what is not None and what in self.signs:
-                for j in encoded.alternatives:
+            for what in encoded.attributes:
+                for j in encoded.alternatives if what in self.signs else ():
                     out[(j, what)] = (*out.get((j, what), ()), t)
         return out
 
     def _inequalities(self, j: int, attribute: str, terms: tuple[int, ...]) -> _Inequalities:
-        key = (j, terms)
+        key = (j, attribute, terms)
         if key not in self._known:
             encoded = [self.encoding.terms[t] for t in terms]
             direction = 1.0 if self.signs[attribute] == "-" else -1.0
@@ -203,20 +202,21 @@ def check_signs(signs: Mapping[str, Sign], data: ChoiceData) -> None:
 def _make(
     data: ChoiceData, j: int, attribute: str, terms: list[TermColumns], direction: float
 ) -> _Inequalities:
-    grid = _grid(values_of(data, data.attributes[attribute], (j,)), terms)
-    cells = _cells(data, j, terms)
+    grid = _grid(values_of(data, data.attributes[attribute], (j,)), attribute, terms)
+    cells = _cells(data, j, attribute, terms)
     rows: list[Floats] = []
     steps = max(len(grid) - 1, 1)
     first = terms[0]
     if first.term.how.name in _MONOTONE_TRANSFORMS and all(
-        (t.term.how, t.parameters) == (first.term.how, first.parameters) for t in terms
+        (t.term.what, t.term.how, t.parameters) == (attribute, first.term.how, first.parameters)
+        for t in terms
     ):
         grid, steps = grid[[0, -1]], 1  # one monotone form: what holds from end to end holds inside
     for term in terms:
-        base = np.diff(term.term.how.apply(grid, term.parameters), axis=1).T  # (steps, C)
+        base = np.diff(_form_of(term, attribute, grid), axis=1).T  # (steps, C)
         if not len(base):
             base = np.zeros((1, base.shape[1]))
-        shares = np.array([_multiplier(term, cell) for cell in cells])  # (E, K)
+        shares = np.array([_multiplier(term, attribute, cell) for cell in cells])  # (E, K)
         block = direction * base[None, :, :, None] * shares[:, None, None, :]
         rows.append(block.reshape(len(cells) * steps, -1))
     columns = np.concatenate([np.arange(t.start, t.columns.stop) for t in terms])
@@ -227,16 +227,28 @@ def _make(
     return _Inequalities(np.hstack(rows), columns, names, steps)
 
 
-_MONOTONE_TRANSFORMS = ("linear", "log", "log1p", "sqrt", "boxcox")
+def _form_of(term: TermColumns, attribute: str, grid: Floats) -> Floats:
+    """What a term makes of the attribute, before everything else; shape (C, n), or (1, n)."""
+    if term.term.what == attribute:
+        return term.term.how.apply(grid, term.parameters)
+    factor = next(f for f in term.products if f.name == attribute)
+    return factor.apply(grid)[None]
 
 
-def _grid(known: Values, terms: list[TermColumns]) -> Floats:
+_MONOTONE_TRANSFORMS = ("linear", "ratio", "log", "log1p", "sqrt", "boxcox")
+
+
+def _grid(known: Values, attribute: str, terms: list[TermColumns]) -> Floats:
     """Values to look at, ascending: spread evenly over the data, and one in every class."""
     values = known.values
     points = [weighted_quantiles(known, np.linspace(0, 1, SIGN_GRID_POINTS))]
     low, high = values.min(), values.max()
     for term in terms:
         how = term.term.how
+        if term.term.what != attribute:
+            continue
+        if isinstance(how, Spline):
+            points.append(np.clip(np.array(term.parameters), low, high))
         if isinstance(how, Classes):
             codes = how.codes(values, term.parameters)
             for c in np.unique(codes):
@@ -250,10 +262,15 @@ def _grid(known: Values, terms: list[TermColumns]) -> Floats:
 Cell = dict[str, str | float]
 
 
-def _cells(data: ChoiceData, j: int, terms: list[TermColumns]) -> list[Cell]:
-    """Combinations of levels that the terms tell apart; ends of numeric covariates."""
+def _cells(data: ChoiceData, j: int, attribute: str, terms: list[TermColumns]) -> list[Cell]:
+    """Combinations of levels that the terms tell apart; ends of numbers."""
     names = dict.fromkeys(c.name for t in terms for c in t.by)
-    numbers = dict.fromkeys(name for t in terms for name in t.times)
+    numbers = dict.fromkeys(
+        name
+        for t in terms
+        for name in (*t.times, *(f.name for f in t.functions), *t.attributes)
+        if name != attribute
+    )
     ends = [_ends(data, name, j) for name in numbers]
     levels = [data.covariates[name].levels or () for name in names]
     if prod(len(x) for x in levels) <= MOST_SEGMENTS:
@@ -270,7 +287,10 @@ def _cells(data: ChoiceData, j: int, terms: list[TermColumns]) -> list[Cell]:
 
 
 def _ends(data: ChoiceData, name: str, j: int) -> list[float]:
-    """The least and the most of a numeric covariate where an alternative is available."""
+    """The least and the most of a number where an alternative is available."""
+    if name not in data.covariates:
+        values = values_of(data, data.attributes[name], (j,)).values
+        return [float(values.min()), float(values.max())]
 
     def ends() -> list[float]:
         low, high = np.inf, -np.inf
@@ -293,12 +313,20 @@ def _occurring(data: ChoiceData, names: Iterable[str], j: int) -> npt.NDArray[np
     return np.asarray(np.unique(np.concatenate(pieces), axis=0))
 
 
-def _multiplier(term: TermColumns, cell: Cell) -> Floats:
-    """What the interactions of a term multiply its base by in a segment; shape (K,)."""
+def _multiplier(term: TermColumns, attribute: str, cell: Cell) -> Floats:
+    """What a term multiplies its form of the attribute by in a segment; shape (K,)."""
     out = np.ones(1)
+    if term.term.what != attribute and term.term.what is not None:
+        value = cell[term.term.what]
+        if isinstance(value, str):
+            raise SpecificationError(f"signs: {term.term} has a categorical attribute.")
+        out = term.term.how.apply(np.array([value]), term.parameters)[:, 0]
     for known in term.by:
         mine = np.array([float(level == cell[known.name]) for level in known.columns])
         out = np.outer(out, mine).ravel()
     for name in term.times:
         out = out * float(cell[name])
+    for factor in (*term.functions, *term.products):
+        if factor.name != attribute:
+            out = out * float(factor.apply(np.array([float(cell[factor.name])]))[0])
     return out

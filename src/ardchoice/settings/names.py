@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from ardchoice.errors import ArdchoiceError, Mistake, did_you_mean
 from ardchoice.settings.lines import Key
-from ardchoice.space import parse_specification, parse_term
+from ardchoice.space import Ratio, column_of, parse_specification, parse_term
 
 if TYPE_CHECKING:
     from ardchoice.settings.schema import DataSettings, StudySettings
@@ -134,7 +134,7 @@ def _names_used(
     """Key, kind of name, name, and the term that it stands in."""
     space, structure = settings.space, settings.structure
     for i, name in enumerate(space.by):
-        yield ("space", "by", i), "covariate", name, ""
+        yield from _factor_used(settings, ("space", "by", i), name, "", attributes)
     if space.base is not None:
         yield ("space", "base"), "alternative", space.base, ""
     for key in ("attributes", "generic"):
@@ -163,7 +163,19 @@ def _names_used(
             yield from ((place, "alternative", name, where) for name in term.where)
             if term.what is not None:
                 yield place, "attribute", term.what, where
-            yield from ((place, "covariate", name, where) for name in term.by)
+            for name in term.by:
+                yield from _factor_used(settings, place, name, where, attributes)
+            if isinstance(term.how, Ratio):
+                yield place, "covariate", term.how.covariate, where
+
+
+def _factor_used(
+    settings: StudySettings, key: Key, text: str, where: str, attributes: Collection[str]
+) -> Iterator[tuple[Key, str, str, str]]:
+    """The column that an interaction is with: a covariate, unless it is an attribute."""
+    name = column_of(text, settings.data.covariates)
+    is_attribute = name in attributes and name not in settings.data.covariates
+    yield key, "attribute" if is_attribute else "covariate", name, where
 
 
 def _strings(value: object) -> list[str]:

@@ -15,7 +15,14 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import parse_changes
 from ardchoice.expressions import parse_expression
 from ardchoice.selection import RECOGNISED_SIGNS, Sign, listed
-from ardchoice.space import Term, Transform, number_text, parse_specification, parse_transform
+from ardchoice.space import (
+    Ratio,
+    Term,
+    Transform,
+    number_text,
+    parse_specification,
+    parse_transform,
+)
 
 MAX_WHOLE_NUMBER = 2**31 - 1
 """Largest whole number of a setting."""
@@ -72,6 +79,8 @@ def require_unique(values: tuple[str, ...]) -> tuple[str, ...]:
 
 def transform_text(how: Transform) -> str:
     """A form without its attribute, as `parse_transform` reads it: ``segments(4)``."""
+    if isinstance(how, Ratio):
+        return how.text("").strip()
     arguments = how.arguments()
     return how.name + (f"({', '.join(map(number_text, arguments))})" if arguments else "")
 

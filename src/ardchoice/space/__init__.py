@@ -1,5 +1,6 @@
 """What could matter: transforms, terms and their grammar, specifications."""
 
+from ardchoice.space.factors import INVERSE, Factor, column_of, parse_factor
 from ardchoice.space.grammar import as_specification, parse_specification, parse_term
 from ardchoice.space.published import Size, swissmetro_space
 from ardchoice.space.search import SearchSpace, SpaceOptions, matches, parse_transform
@@ -13,7 +14,9 @@ from ardchoice.space.transforms import (
     Log1p,
     Piecewise,
     Quantiles,
+    Ratio,
     Segments,
+    Spline,
     Sqrt,
     Square,
     Transform,
@@ -23,26 +26,32 @@ from ardchoice.space.transforms import (
 __all__ = [
     "CONSTANT",
     "EVERYWHERE",
+    "INVERSE",
     "BoxCox",
     "Classes",
+    "Factor",
     "Linear",
     "Log",
     "Log1p",
     "Piecewise",
     "Quantiles",
+    "Ratio",
     "Rival",
     "SearchSpace",
     "Segments",
     "Size",
     "SpaceOptions",
     "Specification",
+    "Spline",
     "Sqrt",
     "Square",
     "Term",
     "Transform",
     "as_specification",
+    "column_of",
     "matches",
     "number_text",
+    "parse_factor",
     "parse_specification",
     "parse_term",
     "parse_transform",

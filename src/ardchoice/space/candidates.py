@@ -11,7 +11,9 @@ import numpy.typing as npt
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, Covariate, pick, values_of
 from ardchoice.errors import SpecificationError, TransformError, did_you_mean
+from ardchoice.space.factors import INVERSE, Factor, column_of, parse_factor
 from ardchoice.space.terms import Term
+from ardchoice.space.transforms import Ratio
 
 SAME_CORRELATION_GAP = 1e-10
 """Two candidates whose correlation is closer to one than this are the same candidate."""
@@ -53,6 +55,12 @@ class Candidates:
         columns = base.columns
         levels = []
         for name in term.by:
+            column = column_of(name, self.data.covariates)
+            if name not in self.data.covariates and column in self._numbers:
+                reason = self._refuse_factor(parse_factor(name), alternatives)
+                if reason is not None:
+                    return reason
+                continue
             if name not in self.data.covariates:
                 raise SpecificationError(
                     f"'{term}': there is no covariate {name!r}. "
@@ -70,6 +78,37 @@ class Candidates:
             return reason
         duplicate = self._duplicate(term, alternatives)
         return None if duplicate is None else f"the same as '{duplicate}'"
+
+    @property
+    def _numbers(self) -> set[str]:
+        """What functions and products can be made of."""
+        numeric = {c.name for c in self.data.covariates.values() if not c.is_categorical}
+        return numeric | {a.name for a in self.data.attributes.values() if a.levels is None}
+
+    def _refuse_factor(self, factor: Factor, alternatives: tuple[int, ...]) -> str | None:
+        """Why nothing can be multiplied by a factor; None where it can."""
+        if factor.name in self.data.covariates:
+            values = self.data.covariates[factor.name].numbers()
+        else:
+            attribute = self.data.attributes[factor.name]
+            if not alternatives or not set(alternatives) <= set(attribute.alternatives):
+                return f"not every alternative has {factor.name}"
+            values = values_of(self.data, attribute, alternatives).values
+        try:
+            factor.check(values)
+        except TransformError as error:
+            return str(error).rstrip(".")
+        return None
+
+    def _factor_values(self, factor: Factor, j: int, rows: slice) -> Floats:
+        """Of one alternative, one where it is unavailable; shape (n,)."""
+        if factor.name in self.data.covariates:
+            return factor.apply(self.data.covariates[factor.name].numbers(rows))
+        available = self.data.available[j, rows]
+        values = np.asarray(self.data.attributes[factor.name].of(j, rows), dtype=float)
+        out = np.ones(len(available))
+        out[available] = factor.apply(values[available])
+        return out
 
     def _empty_cell(self, covariates: list[Covariate], alternatives: tuple[int, ...]) -> str | None:
         """A combination of levels, none the reference, that no situation has; None without."""
@@ -105,9 +144,15 @@ class Candidates:
     def _alternatives(self, term: Term) -> tuple[int, ...]:
         if term.where:
             return tuple(sorted(self.data.alternative(name) for name in term.where))
-        if term.what is not None and term.what in self.data.attributes:
-            return self.data.attributes[term.what].alternatives
-        return tuple(range(len(self.data.alternatives)))
+        names = [term.what, *(column_of(name, self.data.covariates) for name in term.by)]
+        having = [
+            set(self.data.attributes[name].alternatives)
+            for name in names
+            if name is not None and name in self.data.attributes
+            if name == term.what or name not in self.data.covariates
+        ]
+        everywhere = set(range(len(self.data.alternatives)))
+        return tuple(sorted(everywhere.intersection(*having)))
 
     def _base(self, term: Term, alternatives: tuple[int, ...]) -> _Base:
         """The term without its interactions."""
@@ -121,6 +166,16 @@ class Candidates:
         attribute = self.data.attributes[term.what]
         if not set(alternatives) <= set(attribute.alternatives):
             return _Base(0, f"not every alternative has {term.what}")
+        if isinstance(term.how, Ratio):
+            below = self.data.covariates.get(term.how.covariate)
+            if below is None or below.is_categorical:
+                raise SpecificationError(
+                    f"'{term}': there is no numeric covariate {term.how.covariate!r} to divide by. "
+                    f"{did_you_mean(term.how.covariate, self._numbers)}"
+                )
+            reason = self._refuse_factor(Factor(below.name, INVERSE), alternatives)
+            if reason is not None:
+                return _Base(0, reason)
         known = values_of(self.data, attribute, alternatives)
         values = known.values
         if not len(values) or values.min() == values.max():
@@ -202,7 +257,12 @@ class Candidates:
                 base = self._bases[term.what, term.how, alternatives]
                 out = np.zeros((base.columns, len(available)))
                 out[:, available] = term.how.apply(values[available], base.parameters)
+        if isinstance(term.how, Ratio):
+            out = out * self._factor_values(Factor(term.how.covariate, INVERSE), j, rows)
         for name in term.by:
+            if name not in self.data.covariates:
+                out = out * self._factor_values(parse_factor(name), j, rows)
+                continue
             covariate = self.data.covariates[name]
             times = covariate.values[rows][None].astype(float)
             if covariate.levels is not None:

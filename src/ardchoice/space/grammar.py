@@ -5,7 +5,7 @@
     specification = line, line, ...
     line   = where ":" item { "+" item }          # a comment
     where  = "*" | name { "+" name }
-    item   = what { "x" name }
+    item   = what [ "/" name ] { "x" ( name | function "(" name ")" ) }
     what   = "ASC" | name | transform "(" name { "," number } ")"
     name   = letters, digits, "_", "." | back-quoted text
 
@@ -18,9 +18,10 @@ import re
 from collections.abc import Iterable, Mapping
 
 from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.space.factors import FACTOR_FUNCTIONS
 from ardchoice.space.specification import Specification
 from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term
-from ardchoice.space.transforms import TRANSFORMS, Linear, Transform
+from ardchoice.space.transforms import TRANSFORMS, Linear, Ratio, Transform
 
 _NAME = re.compile(r"\w[\w.]*")
 _QUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`", re.DOTALL)
@@ -34,7 +35,7 @@ _HINTS = {
     "X": _INTERACT,
     "^": ". Write square(v), or make a column of your own",
     "-": ". Signs are estimated: write '+'",
-    "(": ". Transforms apply to attributes; transform a covariate before reading",
+    "(": f". Functions of a covariate are {', '.join(FACTOR_FUNCTIONS)}",
 }
 _UNESCAPE = {"n": "\n", "r": "\r", "t": "\t"}
 
@@ -191,9 +192,24 @@ class _Reader:
     def item(self, where: tuple[str, ...]) -> Term:
         what, how = self.what()
         by: tuple[str, ...] = ()
+        if what is not None and isinstance(how, Linear) and self.take("/"):
+            how = Ratio(self.name("a numeric covariate to divide by")[0])
         while self.match(_BY):
-            by = self.another("a covariate", by)
+            by = self.factor(by)
         return Term(where, what, how, by)
+
+    def factor(self, earlier: tuple[str, ...]) -> tuple[str, ...]:
+        """The earlier factors and one more: a name, or a function of one."""
+        start = self.skip_blanks()
+        name, in_quotes = self.name("a covariate")
+        if not in_quotes and name in FACTOR_FUNCTIONS and self.take("("):
+            inner, _ = self.name("a numeric covariate")
+            if not self.take(")"):
+                raise self.error("expected ')'")
+            name = f"{name}({inner})"
+        if name in earlier:
+            raise self.error("a covariate is named twice", start)
+        return (*earlier, name)
 
     def what(self) -> tuple[str | None, Transform]:
         start = self.skip_blanks()

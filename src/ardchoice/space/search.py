@@ -13,6 +13,7 @@ import numpy as np
 from ardchoice.data import Attribute, ChoiceData, must_be_choice_data
 from ardchoice.errors import ArdchoiceError, SpecificationError, did_you_mean
 from ardchoice.space.candidates import Candidates
+from ardchoice.space.factors import column_of
 from ardchoice.space.grammar import parse_specification, parse_term
 from ardchoice.space.terms import Term
 from ardchoice.space.transforms import TRANSFORMS, Linear, Transform
@@ -116,7 +117,9 @@ class SearchSpace:
         data.alternative(self.base)
         by = (by,) if isinstance(by, str) else tuple(by)
         for name in by:
-            must_know(name, data.covariates, f"There is no covariate {name!r} to interact with")
+            column = column_of(name, data.covariates)
+            known = {**data.covariates, **data.attributes}
+            must_know(column, known, f"There is no covariate {name!r} to interact with")
         if depth < 0:
             raise ArdchoiceError(f"depth counts the covariates of an interaction, not {depth}.")
         for name in attributes or ():
@@ -236,6 +239,8 @@ def parse_transform(text: str | Transform) -> Transform:
     """A form without its attribute: ``log1p``, ``segments(4)``, ``boxcox(1)``."""
     if isinstance(text, Transform):
         return text
+    if text.strip().startswith("/"):  # CO / INCOME
+        return parse_term(f"*: v {text}").how
     found = _CALL.fullmatch(text)
     if not found or found[1] not in TRANSFORMS:
         name = found[1] if found else text
@@ -294,7 +299,16 @@ def _crossed(data: ChoiceData, options: SpaceOptions, base: str) -> Iterator[Ter
 
     def interacted(where: tuple[str, ...], what: str | None, how: Transform) -> list[Term]:
         alone = how.is_classes and not options.interact_classes
-        return [Term(where, what, how, by) for by in (subsets[:1] if alone else subsets)]
+        return [
+            Term(where, what, how, by)
+            for by in (subsets[:1] if alone else subsets)
+            # An attribute times itself is its square, times a constant it is itself.
+            if not any(
+                what is None or column == what
+                for column in (column_of(name, data.covariates) for name in by)
+                if column not in data.covariates
+            )
+        ]
 
     for position, place in enumerate(data.alternatives):
         # Constants belong to labelled alternatives, whether or not coefficients are shared.

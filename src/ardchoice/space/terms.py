@@ -6,6 +6,7 @@ import re
 from dataclasses import dataclass, field
 
 from ardchoice.errors import SpecificationError
+from ardchoice.space.factors import parse_factor
 from ardchoice.space.transforms import Linear, Transform
 
 EVERYWHERE = "*"
@@ -28,7 +29,8 @@ class Term:
     how
         The transform.
     by
-        Covariates it is interacted with.
+        What it is multiplied by: covariates, functions of numeric ones (``log(INCOME)``), other
+        attributes.
     """
 
     where: tuple[str, ...]
@@ -56,7 +58,7 @@ class Term:
     @property
     def content(self) -> str:
         """The right side in the grammar: ``log(TT) x GA``."""
-        return " x ".join([self.form, *map(quoted, self.by)])
+        return " x ".join([self.form, *map(quoted_factor, self.by)])
 
     @property
     def form(self) -> str:
@@ -73,6 +75,12 @@ class Term:
 
     def __str__(self) -> str:
         return f"{self.place}: {self.content}"
+
+
+def quoted_factor(text: str) -> str:
+    """What a term is multiplied by, as the grammar writes it: ``INCOME``, ``log(INCOME)``."""
+    factor = parse_factor(text)
+    return f"{factor.function}({quoted(factor.name)})" if factor.function else quoted(text)
 
 
 def quoted(name: str) -> str:

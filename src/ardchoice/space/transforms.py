@@ -6,6 +6,7 @@ numbers), `apply` and `slope` take them back, so that new data are treated exact
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
@@ -27,6 +28,8 @@ MAX_CLASSES = 100
 """Each class is a column; beyond this many, something else was meant."""
 LARGEST_SHIFT = 1e12
 """Of boxcox: beyond it, adding loses the digits of the values."""
+MAX_SPLINE_COLUMNS = 20
+"""More columns follow the noise."""
 MAX_BOXCOX_EXPONENT = 10.0
 """Beyond this a power shows only that values hardly vary."""
 MAX_LOG_POWER = 300.0
@@ -431,8 +434,113 @@ class Piecewise(Transform):
         return np.asarray(inside, dtype=float)
 
 
+@dataclass(frozen=True)
+class Ratio(Pointwise):
+    """The attribute divided by a numeric covariate: ``CO / INCOME``.
+
+    As a function of the attribute it is linear; the division is one by a number of the person.
+    """
+
+    name = "ratio"
+    function = staticmethod(np.asarray)
+    derivative = staticmethod(_ones)
+    covariate: str = ""
+
+    def text(self, attribute: str) -> str:
+        """``CO / INCOME``."""
+        name = self.covariate
+        return f"{attribute} / {name if _PLAIN_NAME.fullmatch(name) else _in_quotes(name)}"
+
+
+_PLAIN_NAME = re.compile(r"\w[\w.]*")
+_ESCAPES = {"\\": "\\\\", "`": "\\`", "\n": "\\n", "\r": "\\r", "\t": "\\t"}
+
+
+def _in_quotes(name: str) -> str:
+    return "`" + "".join(_ESCAPES.get(c, c) for c in name) + "`"
+
+
+@dataclass(frozen=True)
+class Spline(Transform):
+    """Natural cubic spline with knots at quantiles: smooth, and linear beyond the outer knots.
+
+    With knots ξ_1 < ... < ξ_K, K = k + 1, the columns are x and, for j = 1, ..., K - 2,
+    (d_j(x) - d_{K-1}(x)) / (ξ_K - ξ_1)² with d_j(x) = ((x - ξ_j)₊³ - (x - ξ_K)₊³) / (ξ_K - ξ_j).
+
+    Parameters
+    ----------
+    k
+        Columns, 2 to 20.
+    """
+
+    name = "spline"
+    k: int = 3
+
+    def __post_init__(self) -> None:
+        if not (2 <= self.k <= MAX_SPLINE_COLUMNS and float(self.k).is_integer()):
+            raise SpecificationError(
+                f"spline needs a whole number of columns, from 2 to {MAX_SPLINE_COLUMNS}: "
+                "spline(v, 3)."
+            )
+
+    @classmethod
+    def of_arguments(cls, arguments: tuple[float, ...]) -> Transform:
+        """With as many columns."""
+        if len(arguments) != 1 or not float(arguments[0]).is_integer():
+            raise SpecificationError("spline takes the number of its columns: spline(v, 3).")
+        return cls(int(arguments[0]))
+
+    def arguments(self) -> tuple[float, ...]:
+        """How many columns."""
+        return (self.k,)
+
+    def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
+        """The knots: the ends, and quantiles between them."""
+        values = np.sort(x) if counts is None else x
+        inside = weighted_quantiles(Known(values, counts), np.arange(1, self.k) / self.k)
+        knots = np.unique([values[0], *inside, values[-1]])
+        if len(knots) < self.k + 1:
+            raise TransformError(
+                f"spline cannot place {self.k + 1} knots: values repeat so much that quantiles "
+                f"coincide. Use fewer columns, such as spline(v, {max(2, len(knots) - 1)})."
+            )
+        return tuple(knots.tolist())
+
+    def labels(self, parameters: Parameters) -> tuple[str, ...]:
+        """The columns, from 1."""
+        return tuple(str(i + 1) for i in range(len(parameters) - 1))
+
+    def apply(self, x: Values, parameters: Parameters) -> Values:
+        """The value, and how the curve bends at every knot; shape (k, n)."""
+        return self._columns(x, parameters, lambda away: np.maximum(away, 0.0) ** 3, x)
+
+    def slope(self, x: Values, parameters: Parameters) -> Values:
+        """Their derivatives; shape (k, n)."""
+        return self._columns(x, parameters, lambda away: 3 * np.maximum(away, 0.0) ** 2, _ones(x))
+
+    def _columns(
+        self, x: Values, parameters: Parameters, cube: Callable[[Values], Values], first: Values
+    ) -> Values:
+        knots = np.array(parameters)
+        last = cube(x - knots[-1])
+        d = [(cube(x - knot) - last) / (knots[-1] - knot) for knot in knots[:-1]]
+        scale = (knots[-1] - knots[0]) ** 2
+        return np.stack([first, *((one - d[-1]) / scale for one in d[:-1])])
+
+
 TRANSFORMS: dict[str, Callable[[tuple[float, ...]], Transform]] = {
     transform.name: transform.of_arguments
-    for transform in (Linear, Log, Log1p, Sqrt, Square, BoxCox, Segments, Quantiles, Piecewise)
+    for transform in (
+        Linear,
+        Log,
+        Log1p,
+        Sqrt,
+        Square,
+        BoxCox,
+        Segments,
+        Quantiles,
+        Piecewise,
+        Spline,
+    )
 }
 """What the grammar knows: name -> how to make the transform from its arguments."""

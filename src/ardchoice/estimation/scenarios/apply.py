@@ -56,8 +56,7 @@ class ChangedData:
 
 def names_of(term: TermColumns) -> tuple[str, ...]:
     """The attributes and covariates that the columns of a term are made of."""
-    what = () if term.term.what is None else (term.term.what,)
-    return (*what, *term.term.by)
+    return term.columns_used
 
 
 def apply_changes(data: ChoiceData, changes: Sequence[Change]) -> ChangedData:
