@@ -156,6 +156,14 @@ class Mixed(Family):
         )
         return Resolved(resolved.family, (*found.notes, *resolved.notes))
 
+    @property
+    def details(self) -> str:
+        """Which coefficients are random."""
+        if self.random is None:
+            return "random coefficients found by the data"
+        text = f"random: {', '.join(self.random)}"
+        return f"{text}; correlated" if self.correlated else text
+
     def frozen_at(self, theta: Floats) -> Family:
         """The same with nodes that stay where they are at θ (in the order of the layout)."""
         return replace(self, anchor={str(k): float(v) for k, v in enumerate(theta)})
