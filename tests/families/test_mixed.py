@@ -297,7 +297,7 @@ def test_all_constants_random_is_refused_by_name(rows):
 def test_all_constants_random_are_identified_where_persons_repeat(data):
     # Three variances for three covariances of differences; the scale from one person's choices.
     random = {"TRAIN: ASC": "normal", "CAR: ASC": "normal", "SM: ASC": "normal"}
-    result = fitted(data, random)
+    result = fitted(data, random, nodes=256)
     spreads = result.to_frame().query("kind == 'sd'")
     assert (spreads["std_err"] < 0.5 * spreads["estimate"]).all()
     without = [fitted(data, {k: v for k, v in random.items() if k != name}) for name in random]
