@@ -4,7 +4,7 @@ from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.bootstrap import Bootstrap
 from ardchoice.estimation.compare import compare
 from ardchoice.estimation.constraints import Constraints
-from ardchoice.estimation.cost_names import is_cost, is_time, sloped_attributes
+from ardchoice.estimation.cost_names import cost_of, is_cost, is_time, sloped_attributes
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.maximum_likelihood import estimate, fit, fit_mnl
@@ -29,6 +29,7 @@ from ardchoice.estimation.scenarios import (
 )
 from ardchoice.estimation.simulate import simulate_choices
 from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity
+from ardchoice.estimation.taste_distributions import Taste, distributions, draw_tastes
 from ardchoice.estimation.wtp import is_saved, levels_of
 
 __all__ = [
@@ -49,11 +50,15 @@ __all__ = [
     "ScenarioOptions",
     "Scenarios",
     "Score",
+    "Taste",
     "Wald",
     "apply_changes",
     "compare",
+    "cost_of",
     "cross_validate",
     "design_effect_sentence",
+    "distributions",
+    "draw_tastes",
     "estimate",
     "fit",
     "fit_mnl",

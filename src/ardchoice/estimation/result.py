@@ -30,6 +30,7 @@ from ardchoice.estimation.elasticities import (
     elasticities,
     marginal_effects,
 )
+from ardchoice.estimation.further import score_further
 from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model, prediction, probabilities
@@ -46,6 +47,7 @@ from ardchoice.estimation.scenarios import (
     parse_changes,
 )
 from ardchoice.estimation.summary import summarise
+from ardchoice.estimation.taste_distributions import ResultPlots, tastes
 from ardchoice.estimation.tastes import (
     class_profiles,
     mean_coefficients,
@@ -606,6 +608,75 @@ class Result:
         must_be_choice_data(data)
         data.chosen()
         return individuals(self.model, data)
+
+    def tastes(
+        self, cost: str | None = None, *, cov: Covariance | None = None, level: float = 0.95
+    ) -> pd.DataFrame:
+        """How tastes and willingness to pay are distributed over persons, in a mixed logit.
+
+        Parameters
+        ----------
+        cost
+            The attribute that willingness to pay (WTP) is measured in. Default: one that is called
+            like a cost. Attributes in interactions, or not in linear form, have no row for WTP.
+        cov, level
+            Which covariance, and the level of the interval.
+
+        Returns
+        -------
+        DataFrame
+            taste, kind (taste or WTP), distribution, mean, sd, p10, median, p90; opposite, the
+            share of persons whose sign is not that of the median, with its interval low, high. Mean
+            and sd are missing where they do not exist: a ratio whose cost may be zero.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real").take(range(900))
+        >>> result = ac.fit(data, "*: TT + CO", family=ac.Mixed({"*: TT": "normal"}))
+        >>> result.tastes()["taste"].tolist()
+        ['*: TT', '*: TT / CO']
+        """
+        return tastes(self, cost, level, self._covariance(cov))
+
+    @property
+    def plot(self) -> ResultPlots:
+        """Figures: ``result.plot.tastes()``."""
+        return ResultPlots(self)
+
+    def score_further(self, data: ChoiceData | None = None, *, share: float = 0.5) -> pd.DataFrame:
+        """How well later answers are predicted, of new persons and of known ones.
+
+        The first answers of every person are taken as known and the others are predicted: once as
+        if nothing were known of the person, and once given the earlier answers. In a mixed or
+        latent class logit these tell about the person's tastes. Use choices of persons that the
+        model was not estimated on.
+
+        Parameters
+        ----------
+        data
+            With persons. Default: those of the estimation.
+        share
+            Of every person's answers that are known.
+
+        Returns
+        -------
+        DataFrame
+            of, n (answers that are predicted), loglik, mean_loglik.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real").take(range(900))
+        >>> result = ac.fit(data, "*: TT + CO", family=ac.Mixed({"*: TT": "normal"}))
+        >>> new, known = result.score_further()["loglik"]
+        >>> bool(known > new)
+        True
+        """
+        data = self.data if data is None else data
+        must_be_choice_data(data)
+        data.chosen()
+        return score_further(self, data, share)
 
     def heterogeneity(self) -> pd.DataFrame:
         """Which coefficients vary between persons: score tests of no heterogeneity, in one pass.

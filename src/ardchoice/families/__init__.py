@@ -34,6 +34,7 @@ from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
 from ardchoice.families.mixed.persons import Component
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
+from ardchoice.families.mixed.tastes import TasteDraws, taste_draws
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
@@ -82,6 +83,7 @@ __all__ = [
     "Separation",
     "Start",
     "TasteColumn",
+    "TasteDraws",
     "TasteEvidence",
     "TasteKind",
     "TasteSet",
@@ -108,6 +110,7 @@ __all__ = [
     "scored_pass",
     "screen_nests",
     "start_near",
+    "taste_draws",
     "taste_values",
     "utilities",
     "vanished_directions",

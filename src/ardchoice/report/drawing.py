@@ -13,7 +13,7 @@ from matplotlib.figure import Figure as Picture
 from matplotlib.ticker import FuncFormatter, MaxNLocator
 
 from ardchoice._types import Bools, Floats, Ints
-from ardchoice.estimation import ALL
+from ardchoice.estimation import ALL, cost_of, distributions, draw_tastes
 from ardchoice.evaluation import CutOff
 from ardchoice.report.findings import Findings
 from ardchoice.report.style import BLUE, COLOURS, GREY, INK, ORANGE, one_line
@@ -30,6 +30,7 @@ MAX_DROPPED_ROWS = 5
 MAX_SELECTED_ROWS = 14
 MAX_SEGMENT_ROWS = 36
 MAX_STABILITY_ROWS = 30
+MAX_TASTES, TASTE_COLUMNS = 12, 3
 MAX_SCENARIOS, MAX_SCENARIO_ROWS = 4, 12
 FULL_AXIS_PROBABILITY = 0.4
 """Probability from which a whole axis is shown."""
@@ -447,9 +448,25 @@ def scenarios(found: Findings) -> Picture | None:
     return picture
 
 
+def tastes(found: Findings) -> Picture | None:
+    """How tastes and willingness to pay are distributed over persons."""
+    result = found.record.result
+    if result.family.tag != "mixed":
+        return None
+    every = distributions(result, result.coefficients, cost_of(result.encoding))
+    shown = every[:MAX_TASTES]
+    columns = min(TASTE_COLUMNS, len(shown))
+    rows = -(-len(shown) // columns)
+    picture = _picture(1.75 * rows + 0.2)
+    axes = picture.subplots(rows, columns, squeeze=False)
+    draw_tastes(list(axes.flat), shown)
+    return picture
+
+
 FIGURES: dict[str, Callable[[Findings], Picture | None]] = {
     "families": families,
     "classes": classes,
+    "tastes": tastes,
     "wtp": wtp,
     "scenarios": scenarios,
     "calibration": calibration,

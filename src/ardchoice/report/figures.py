@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 FIGURES = (
     "families",
     "classes",
+    "tastes",
     "wtp",
     "scenarios",
     "calibration",

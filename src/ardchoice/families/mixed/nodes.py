@@ -198,6 +198,8 @@ def _interval(work: _Modes, mode: Floats, hessian: Floats) -> Adaptation:
     sd = 1 / np.sqrt(hessian[:, 0, 0])
     everyone = np.arange(n)
     peak = work.at(mode, everyone)[0]
+    # Far from the maximum, a person's mode may lie where nearly nobody is.
+    furthest = np.maximum(FURTHEST_DRAW, np.abs(mode[:, 0]) + TAIL_MULTIPLES[0] * sd)
     ends = []
     for side in (-1.0, 1.0):
         end = mode[:, 0] + side * TAIL_MULTIPLES[-1] * sd
@@ -205,12 +207,12 @@ def _interval(work: _Modes, mode: Floats, hessian: Floats) -> Adaptation:
         for multiple in TAIL_MULTIPLES:
             if found.all():
                 break
-            at = np.clip(mode[:, 0] + side * multiple * sd, -FURTHEST_DRAW, FURTHEST_DRAW)
+            at = np.clip(mode[:, 0] + side * multiple * sd, -furthest, furthest)
             is_gone = work.at(at[:, None], everyone)[0] < peak - NEGLIGIBLE_LOG_DENSITY
-            is_gone |= np.abs(at) == FURTHEST_DRAW
+            is_gone |= np.abs(at) == furthest
             end = np.where(is_gone & ~found, at, end)
             found |= is_gone
-        ends.append(np.clip(end, -FURTHEST_DRAW, FURTHEST_DRAW))
+        ends.append(np.clip(end, -furthest, furthest))
     half = 0.5 * (ends[1] - ends[0])
     return Adaptation(0.5 * (ends[0] + ends[1])[:, None], half[:, None, None], np.log(half))
 

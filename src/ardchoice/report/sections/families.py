@@ -21,8 +21,8 @@ MAX_ROWS_SHOWN = 30
 
 
 def own(found: Findings) -> Section:
-    """What belongs to the family of the model: its nests, or its classes."""
-    makers = {"nested": _nests, "latent": _classes}
+    """What belongs to the family of the model: its nests, its classes, or how tastes differ."""
+    makers = {"nested": _nests, "latent": _classes, "mixed": _distributions}
     result = found.record.result
     parts = makers[result.family.tag](found) if result.family.tag in makers else []
     return Section("family", result.family.title, parts)
@@ -85,6 +85,56 @@ def _classes(found: Findings) -> list[Part]:
     if found.class_curve:
         parts.insert(
             0, Figure("classes", "BIC over persons by number of classes; lower is better.")
+        )
+    return parts
+
+
+def _distributions(found: Findings) -> list[Part]:
+    """How tastes and willingness to pay are distributed over persons."""
+    result = found.record.result
+    frame = result.tastes().astype({"mean": object, "sd": object})
+    frame = frame.where(frame.notna(), None)
+    for column in ("opposite", "low", "high"):
+        frame[column] = 100 * frame[column].astype(float)
+    columns = {
+        "taste": ("taste", ""),
+        "distribution": ("distribution", ""),
+        "mean": ("mean", FIGURES),
+        "sd": ("std. deviation", FIGURES),
+        "p10": ("10 %", FIGURES),
+        "median": ("median", FIGURES),
+        "p90": ("90 %", FIGURES),
+        "opposite": ("other sign, %", ".1f"),
+        "low": ("from", ".1f"),
+        "high": ("to", ".1f"),
+    }
+    table = frame_table(
+        "tastes",
+        "Tastes and willingness to pay over persons",
+        frame,
+        columns,
+        shown=MAX_ROWS_SHOWN,
+        note=(
+            "Other sign: the share of persons whose coefficient has not the sign of the median, "
+            "with its 95 % interval. A mean of a ratio whose cost may be zero does not exist."
+        ),
+    )
+    caption = (
+        "How tastes and willingness to pay are distributed over persons (the middle 98 %); orange: "
+        "persons with the other sign; the line is the median."
+    )
+    parts: list[Part] = [Figure("tastes", caption), table]
+    rows: list[list[Cell]] = [
+        [name, float(value)]
+        for name, value, kind in zip(
+            result.names, result.coefficients, result.to_frame()["kind"], strict=True
+        )
+        if kind == "correlation"
+    ]
+    if rows:
+        head = ["between", "correlation"]
+        parts.append(
+            Table("correlations", "Correlations of tastes", head, ["", ".2f"], rows, shown=15)
         )
     return parts
 

@@ -1,0 +1,249 @@
+"""`Result.tastes`: how tastes and willingness to pay are distributed over persons."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from ardchoice._types import Floats
+from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation.cost_names import cost_of
+from ardchoice.estimation.delta import check_level
+from ardchoice.estimation.display import DisplayFrame
+from ardchoice.families import Mixed, taste_draws
+from ardchoice.space import Linear, Term
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from ardchoice.estimation.result import Result
+
+PARAMETER_DRAWS = 200
+"""From the sampling distribution of the estimates, for intervals."""
+INTERVAL_NODES = 512
+"""Of the tastes at each of them."""
+SHARES = (0.1, 0.5, 0.9)
+BOUNDED = frozenset({"lognormal", "truncated"})
+"""Distributions of a cost by which one may divide: they stay away from zero."""
+SHOWN_SHARE = 0.98
+"""Of the persons that a figure shows: tails would leave no room for the rest."""
+MOST_PANELS = 12
+BINS = 60
+BLUE, ORANGE = "#1f4e79", "#c55a11"
+
+
+@dataclass(frozen=True, eq=False)
+class Taste:
+    """A distribution over persons.
+
+    Attributes
+    ----------
+    name
+    kind
+        ``taste`` or ``WTP``.
+    distribution
+        Of the coefficient, or of numerator and denominator.
+    values
+        Of persons drawn from the population; shape (R,).
+    has_moments
+        Whether its mean and standard deviation exist.
+    """
+
+    name: str
+    kind: str
+    distribution: str
+    values: Floats
+    has_moments: bool = True
+
+
+def distributions(
+    result: Result, theta: Floats, cost: str | None, count: int | None = None
+) -> list[Taste]:
+    """Of every random coefficient, and of every ratio of an attribute and the cost."""
+    options = {} if count is None else {"count": count}
+    seed = result.family.seed if isinstance(result.family, Mixed) else 0
+    drawn = taste_draws(theta, result.layout, seed, **options)
+    out = [
+        Taste(name, "taste", kind, values)
+        for name, kind, values in zip(drawn.names, drawn.distributions, drawn.values, strict=True)
+    ]
+    if cost is None:
+        return out
+    by_column = {c: k for k, c in enumerate(drawn.columns) if c is not None}
+    terms = _simple_terms(result)
+    for column, term in terms.items():
+        below = _cost_of_term(terms, term, cost)
+        if term.what == cost or below is None or not {column, below} & set(by_column):
+            continue
+        top, bottom = (
+            (drawn.values[by_column[c]], drawn.distributions[by_column[c]])
+            if c in by_column
+            else (np.full(drawn.values.shape[1], theta[c]), "fixed")
+            for c in (column, below)
+        )
+        with np.errstate(divide="ignore", invalid="ignore"):
+            ratio = top[0] / bottom[0]
+        has_moments = bottom[1] in BOUNDED or bottom[1] == "fixed"
+        name = f"{result.names[column]} / {cost}"
+        out.append(Taste(name, "WTP", f"{top[1]} / {bottom[1]}", ratio, has_moments))
+    return out
+
+
+def _simple_terms(result: Result) -> dict[int, Term]:
+    """Attributes in linear form that are in no interaction, by column."""
+    interacted = {t.term.what for t in result.encoding.terms if t.term.by}
+    return {
+        t.start: t.term
+        for t in result.encoding.terms
+        if t.term.what is not None
+        and t.n_columns == 1
+        and isinstance(t.term.how, Linear)
+        and t.term.what not in interacted
+    }
+
+
+def _cost_of_term(terms: dict[int, Term], term: Term, cost: str) -> int | None:
+    """The column of the cost that stands where a term does."""
+    for column, other in terms.items():
+        if other.what == cost and (not other.where or set(term.where) <= set(other.where)):
+            return column if term.where or not other.where else None
+    return None
+
+
+def must_be_random(result: Result) -> None:
+    """Refuse what has no distribution of tastes."""
+    if not isinstance(result.family, Mixed):
+        raise ArdchoiceError(
+            f"Tastes have distributions in a mixed logit; this is a {result.family.title.lower()}. "
+            "Estimate with family=ac.Mixed({'*: TT': 'normal'}), or ac.Mixed() to find what is "
+            "random."
+        )
+
+
+def tastes(result: Result, cost: str | None, level: float, covariance: Floats) -> pd.DataFrame:
+    """A row per random coefficient and willingness to pay; see `Result.tastes`."""
+    must_be_random(result)
+    check_level(level)
+    cost = cost_of(result.encoding) if cost is None else cost
+    found = distributions(result, result.coefficients, cost)
+    intervals = _intervals(result, cost, level, covariance)
+    rows = []
+    for taste, (low, high) in zip(found, intervals, strict=True):
+        inside = taste.values[np.isfinite(taste.values)]
+        middle = float(np.median(inside))
+        mean, sd = (inside.mean(), inside.std()) if taste.has_moments else (np.nan, np.nan)
+        quantiles = np.quantile(inside, SHARES)
+        opposite = float((np.sign(inside) == -np.sign(middle)).mean())
+        rows.append(
+            (taste.name, taste.kind, taste.distribution, mean, sd, *quantiles, opposite, low, high)
+        )
+    names = ["taste", "kind", "distribution", "mean", "sd", "p10", "median", "p90"]
+    columns = [*names, "opposite", "low", "high"]
+    return DisplayFrame(pd.DataFrame(rows, columns=columns))
+
+
+def _intervals(
+    result: Result, cost: str | None, level: float, covariance: Floats
+) -> list[tuple[float, float]]:
+    """Of the shares of persons with the opposite sign, by draws of the estimates."""
+    theta, known = result.coefficients, np.flatnonzero(~np.isnan(np.diag(covariance)))
+    values, vectors = np.linalg.eigh(covariance[np.ix_(known, known)])
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    rng = np.random.default_rng(0)
+    bounds = result.layout.bounds
+    reference = [np.sign(np.median(t.values)) for t in distributions(result, theta, cost)]
+    shares = []
+    for _ in range(PARAMETER_DRAWS):
+        drawn = theta.copy()
+        drawn[known] += root @ rng.standard_normal(len(known))
+        if bounds is not None:
+            drawn = np.clip(drawn, bounds[0] + 1e-6 * (bounds[0] == -1), bounds[1])
+        with np.errstate(invalid="ignore"):
+            each = distributions(result, drawn, cost, INTERVAL_NODES)
+        shares.append(
+            [float((np.sign(t.values) == -s).mean()) for t, s in zip(each, reference, strict=True)]
+        )
+    tail = 0.5 * (1 - level)
+    low, high = np.quantile(np.array(shares), [tail, 1 - tail], axis=0)
+    return list(zip(low.tolist(), high.tolist(), strict=True))
+
+
+@dataclass(frozen=True, eq=False)
+class ResultPlots:
+    """Figures of a result."""
+
+    result: Result
+
+    def tastes(self, cost: str | None = None, ax: Axes | None = None) -> Axes:
+        """How tastes and willingness to pay are distributed over persons.
+
+        Parameters
+        ----------
+        cost
+            The attribute that willingness to pay is measured in. Default: one called like a cost.
+        ax
+            Where the first distribution is drawn, and nothing else. Default: a new figure with a
+            panel for each.
+
+        Examples
+        --------
+        >>> import ardchoice as ac
+        >>> data = ac.datasets.swissmetro_choices("real").take(range(900))
+        >>> result = ac.fit(data, "*: TT + CO", family=ac.Mixed({"*: TT": "normal"}))
+        >>> result.plot.tastes().get_xlabel()
+        '*: TT'
+        """
+        must_be_random(self.result)
+        cost = cost_of(self.result.encoding) if cost is None else cost
+        found = distributions(self.result, self.result.coefficients, cost)[:MOST_PANELS]
+        if ax is not None:
+            draw_taste(ax, found[0])
+            return ax
+        import matplotlib.pyplot as plt
+
+        columns = min(3, len(found))
+        rows = -(-len(found) // columns)
+        _, axes = plt.subplots(
+            rows, columns, figsize=(3.2 * columns, 2.3 * rows), layout="constrained", squeeze=False
+        )
+        draw_tastes(list(axes.flat), found)
+        first: Axes = axes.flat[0]
+        return first
+
+
+def draw_tastes(axes: list[Axes], found: list[Taste]) -> None:
+    """A panel each; those that are left over are hidden."""
+    for place, taste in zip(axes, found, strict=False):
+        draw_taste(place, taste)
+    for place in axes[len(found) :]:
+        place.set_visible(False)
+
+
+def draw_taste(ax: Axes, taste: Taste) -> None:
+    """The density over persons; persons with the sign that most do not have in orange."""
+    inside = taste.values[np.isfinite(taste.values)]
+    tail = 0.5 * (1 - SHOWN_SHARE)
+    low, high = np.quantile(inside, [tail, 1 - tail])
+    middle = float(np.median(inside))
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    edges = np.linspace(low, high, BINS + 1)
+    if low < 0 < high:  # no bar has both signs
+        edges = edges - edges[np.abs(edges).argmin()]
+    height, _ = np.histogram(inside, edges)
+    centre = 0.5 * (edges[1:] + edges[:-1])
+    colour = [ORANGE if np.sign(c) == -np.sign(middle) else BLUE for c in centre]
+    ax.bar(centre, height / len(inside), np.diff(edges), color=colour, lw=0, alpha=0.85)
+    ax.axvline(middle, color="#222222", lw=1)
+    ax.axvline(0.0, color="#888888", lw=0.8, ls=":")
+    opposite = float((np.sign(inside) == -np.sign(middle)).mean())
+    sign = "negative" if middle > 0 else "positive"
+    ax.set_title(f"median {middle:.3g}, {100 * opposite:.0f} % {sign}", fontsize=8.5, loc="left")
+    ax.set_xlabel(taste.name, fontsize=8.5)
+    ax.set_yticks([])
+    ax.tick_params(axis="x", labelsize=8)
+    for side in ("left", "right", "top"):
+        ax.spines[side].set_visible(False)
