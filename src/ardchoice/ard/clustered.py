@@ -24,14 +24,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
-from scipy import stats
 
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.families import scored_pass
-from ardchoice.numerics import Sums
+from ardchoice.numerics import Sums, chi2_isf, chi2_sf
 from ardchoice.space import Linear, Term
 
 COLLINEAR_SHARE = 1e-8
@@ -78,7 +77,7 @@ class TermTests:
     @property
     def p_value(self) -> Floats:
         """Of the statistic; one where nothing is left to test."""
-        p = stats.chi2.sf(self.statistic, np.maximum(self.degrees, 1))
+        p = chi2_sf(self.statistic, np.maximum(self.degrees, 1))
         return np.where(self.degrees > 0, p, 1.0)
 
 
@@ -141,8 +140,8 @@ def term_prices(
     if design_effect is None:
         return plain
     d = np.clip(design_effect, 1.0, n / math.e)
-    chance = stats.chi2.sf(w * (1 - np.log(d) / np.log(n)), 1)
-    clustered = d * stats.chi2.isf(chance, columns)
+    chance = chi2_sf(w * (1 - np.log(d) / np.log(n)), 1)
+    clustered = d * chi2_isf(chance, columns)
     # Rounding of the quantile must not change the price of BIC.
     return np.asarray(np.where(d > 1, np.maximum(plain, clustered), plain))
 

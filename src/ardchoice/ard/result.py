@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ardchoice._types import Bools, Floats
 from ardchoice.ard.clustered import (
@@ -35,7 +34,7 @@ from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Design, Encoding, Execution, running
 from ardchoice.families import Family, Mnl
-from ardchoice.numerics import seeded, single_blas_thread
+from ardchoice.numerics import adjusted_p_values, seeded, single_blas_thread
 from ardchoice.space import SearchSpace, Term
 from ardchoice.text import WIDTH, brief, p_value, table
 
@@ -254,7 +253,7 @@ class ArdFit:
                 "evidence": self.evidence,
                 "statistic": tests.statistic,
                 "p_value": p,
-                "p_adjusted": stats.false_discovery_control(p),
+                "p_adjusted": adjusted_p_values(p),
                 "design_effect": tests.design_effect,
                 "mean": means,
                 "sd": sds,

@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import stats
 
 from ardchoice._types import Bools, Floats
 from ardchoice.errors import ArdchoiceError
+from ardchoice.numerics import normal_quantile
 
 SPOILS = 0.01
 """Of a standard error: what may move with an estimate that diverges and still have one."""
@@ -59,7 +59,7 @@ class Uncertainty:
 
     def half_width(self, std_err: Floats) -> Floats:
         """Half of the normal interval."""
-        return np.asarray(stats.norm.ppf(0.5 + self.level / 2) * std_err)
+        return np.asarray(normal_quantile(0.5 + self.level / 2) * std_err)
 
 
 def check_level(level: float) -> None:

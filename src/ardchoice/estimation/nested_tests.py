@@ -12,11 +12,12 @@ import warnings
 from dataclasses import dataclass
 
 import numpy as np
-from scipy import linalg, stats
+from scipy import linalg
 
 from ardchoice._types import Floats, Ints
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.estimation.result import Covariance, Result
+from ardchoice.numerics import chi2_sf
 from ardchoice.text import p_value
 
 
@@ -110,7 +111,7 @@ def likelihood_ratio_test(
     by_name = len(tested) == df and not np.isnan(full.covariances["classical"][tested]).any()
     wanted = cluster if cluster is not None else _persons_repeat(full) and by_name
     if not wanted:
-        return LikelihoodRatio(statistic, df, float(stats.chi2.sf(statistic, df)))
+        return LikelihoodRatio(statistic, df, float(chi2_sf(statistic, df)))
     if "cluster" not in full.covariances:
         raise ArdchoiceError("The data have no person ids: cluster=True needs them.")
     if not by_name:
@@ -155,7 +156,7 @@ def wald_test(restricted: Result, full: Result, *, cov: Covariance | None = None
     if np.isnan(matrix).any():
         raise ArdchoiceError("Some of the coefficients to be tested diverge: there is no test.")
     statistic = float(beta[tested] @ np.linalg.solve(matrix, beta[tested]))
-    p = float(stats.chi2.sf(statistic, len(tested)))
+    p = float(chi2_sf(statistic, len(tested)))
     return Wald(statistic, len(tested), p, kind)
 
 
@@ -175,7 +176,7 @@ def _constraint_test(restricted: Result, full: Result, kind: Covariance) -> Wald
     if np.isnan(matrix).any():
         raise ArdchoiceError("Some of the coefficients to be tested diverge: there is no test.")
     statistic = float(gap @ np.linalg.solve(matrix, gap))
-    return Wald(statistic, len(gap), float(stats.chi2.sf(statistic, len(gap))), kind)
+    return Wald(statistic, len(gap), float(chi2_sf(statistic, len(gap))), kind)
 
 
 def chi2_mixture_sf(x: float, weights: Floats) -> float:
@@ -193,7 +194,7 @@ def chi2_mixture_sf(x: float, weights: Floats) -> float:
     if not len(weights) or x <= 0:
         return float(x <= 0)
     scale, k = float((weights**2).sum() / weights.sum()), weights.sum() ** 2 / (weights**2).sum()
-    matched = float(stats.chi2.sf(x / scale, k))
+    matched = float(chi2_sf(x / scale, k))
     if len(weights) == 1 or np.ptp(weights) < 1e-9 * weights.max() or matched < SMALLEST_INVERTED:
         return matched
     lam, u = weights / weights.max(), np.linspace(0, IMHOF_END, IMHOF_POINTS + 1)

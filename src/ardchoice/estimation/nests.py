@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ardchoice.data import grouped_by_person
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.families import Mnl, Nested, candidate_subsets, screen_nests
+from ardchoice.numerics import normal_sf
 
 if TYPE_CHECKING:
     from ardchoice.estimation.result import Result
@@ -69,7 +69,7 @@ def nests(result: Result, largest: int | None) -> pd.DataFrame:
     subsets = candidate_subsets(len(names), largest)
     beta = result.coefficients[design.order]
     found = screen_nests(beta, design.passing(), subsets, len(names))
-    p = stats.norm.sf(found.z)
+    p = normal_sf(found.z)
     frame = pd.DataFrame(
         {
             "alternatives": [", ".join(names[j] for j in subset) for subset in subsets],

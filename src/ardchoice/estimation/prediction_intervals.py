@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import special, stats
+from scipy import special
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
 from ardchoice.estimation.delta import Uncertainty
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.model import Model
+from ardchoice.numerics import normal_quantile
 
 ROWS_TOGETHER = 64
 """Situations whose gradients are computed at once."""
@@ -72,7 +73,7 @@ def count_intervals(model: Model, data: ChoiceData, uncertainty: Uncertainty) ->
         gradient += inside.family.share_gradient(inside.theta, block, inside.layout, w[None])[0]
     std_err = uncertainty.std_err(gradient[:, back])
     half = uncertainty.half_width(std_err)
-    spread = stats.norm.ppf(0.5 + uncertainty.level / 2) * np.sqrt(std_err**2 + chance)
+    spread = normal_quantile(0.5 + uncertainty.level / 2) * np.sqrt(std_err**2 + chance)
     return DisplayFrame(
         {
             "alternative": list(data.alternatives),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
 from ardchoice.data import recognised_kind
 from ardchoice.estimation import ALL
 from ardchoice.evaluation.checks import SignCheck, sign_checks
 from ardchoice.evaluation.post_estimation import WillingnessToPay, willingness_to_pay
+from ardchoice.numerics import t_quantile
 from ardchoice.record import (
     ALL_SPECIFIC,
     CONSTANTS_ONLY,
@@ -139,7 +139,7 @@ def _predicts_better(own: pd.Series, other: pd.Series, folds: int) -> list[str]:
     error = float(other.get("held_out_se", np.nan))
     if folds < 2 or np.isnan(error):
         return []
-    clear = error * float(stats.t.ppf(1 - HELD_OUT_LEVEL / 2, folds - 1))
+    clear = error * float(t_quantile(1 - HELD_OUT_LEVEL / 2, folds - 1))
     if not gain > max(clear, MIN_HELD_OUT_DIFFERENCE):
         return []
     return [

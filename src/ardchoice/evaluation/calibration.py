@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
-from scipy import stats
 
 from ardchoice._types import Floats, Ints
+from ardchoice.numerics import normal_quantile
 
 MAX_BINS = 10
 MIN_BIN_SITUATIONS = 20
@@ -107,7 +107,7 @@ def interval(
         # as one choice.
         weight = np.bincount(who, weights)
         n = squared / float(weight @ weight)
-    z = float(stats.norm.ppf(0.5 + CONFIDENCE_LEVEL / 2))
+    z = float(normal_quantile(0.5 + CONFIDENCE_LEVEL / 2))
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z / (1 + z**2 / n) * np.sqrt(plain / n + z**2 / (4 * n**2))
     return max(0.0, float(middle - half)), min(1.0, float(middle + half))

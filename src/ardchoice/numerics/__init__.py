@@ -1,5 +1,13 @@
 """Numerical methods that know no model: the one pass over blocks, Newton's method."""
 
+from ardchoice.numerics.distributions import (
+    adjusted_p_values,
+    chi2_isf,
+    chi2_sf,
+    normal_quantile,
+    normal_sf,
+    t_quantile,
+)
 from ardchoice.numerics.newton import (
     NewtonFit,
     ascent_step,
@@ -28,7 +36,10 @@ __all__ = [
     "NewtonFit",
     "Order",
     "Sums",
+    "adjusted_p_values",
     "ascent_step",
+    "chi2_isf",
+    "chi2_sf",
     "default_threads",
     "is_definite",
     "map_reduce",
@@ -36,11 +47,14 @@ __all__ = [
     "must_be_seed",
     "nearest_definite",
     "newton_step",
+    "normal_quantile",
+    "normal_sf",
     "ordered_map",
     "penalised",
     "profile",
     "profile_out",
     "seeded",
     "single_blas_thread",
+    "t_quantile",
     "total",
 ]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary
 
 from ardchoice.files import write
 from ardchoice.record import StudyRecord
@@ -32,6 +33,8 @@ UNDATED_METADATA: dict[str, dict[str, Any]] = {
     "png": {"Software": None},
 }
 """So that the same study gives the same bytes."""
+_DRAWN: WeakKeyDictionary[StudyRecord, dict[str, bytes | None]] = WeakKeyDictionary()
+"""SVG of the figures written of a study, for its page, as long as the study lives."""
 
 
 def write_figures(record: StudyRecord, folder: Path | str) -> list[Path]:
@@ -50,15 +53,28 @@ def write_figures(record: StudyRecord, folder: Path | str) -> list[Path]:
         What was written.
     """
     found, out = Findings(record), []
+    pages = _DRAWN.setdefault(record, {})
     for name in FIGURES:
         picture = draw(name, found)
+        pages[name] = None
         if picture is None:
             continue
         for kind in FORMATS:
-            path = Path(folder) / f"{name}.{kind}"
-            write(path, as_bytes(picture, kind))
+            path, content = Path(folder) / f"{name}.{kind}", as_bytes(picture, kind)
+            if kind == "svg":
+                pages[name] = content
+            write(path, content)
             out.append(path)
     return out
+
+
+def as_svg(name: str, found: Findings) -> bytes | None:
+    """One figure for a page: the one written as a file, where it was; None with nothing to show."""
+    drawn = _DRAWN.get(found.record, {})
+    if name not in drawn:
+        picture = draw(name, found)
+        return None if picture is None else as_bytes(picture, "svg")
+    return drawn[name]
 
 
 def draw(name: str, found: Findings) -> Picture | None:

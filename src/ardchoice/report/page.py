@@ -16,7 +16,7 @@ from markupsafe import Markup
 from ardchoice.files import write
 from ardchoice.record import StudyRecord
 from ardchoice.report.document import Section, show
-from ardchoice.report.figures import as_bytes, draw
+from ardchoice.report.figures import as_svg
 from ardchoice.report.findings import Findings
 from ardchoice.report.sections import contents
 from ardchoice.report.sections.answer import answer
@@ -116,9 +116,9 @@ def _pictures(found: Findings, sections: list[Section]) -> dict[str, Markup]:
     """Every figure that there is something to draw for, as markup."""
     out = {}
     for figure in (figure for section in sections for figure in section.figures):
-        picture = draw(figure.name, found)
-        if picture is not None:
-            out[figure.name] = inline(as_bytes(picture, "svg"), figure.name, figure.caption)
+        drawn = as_svg(figure.name, found)
+        if drawn is not None:
+            out[figure.name] = inline(drawn, figure.name, figure.caption)
     return out
 
 

@@ -9,10 +9,11 @@ from math import exp, log
 
 import numpy as np
 import numpy.typing as npt
-from scipy import optimize, special, stats
+from scipy import optimize, special
 
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.ard import term_prices
+from ardchoice.numerics import chi2_sf
 
 USUAL_TERMS = 15
 """Terms of a specification, roughly."""
@@ -166,7 +167,7 @@ def independent_ebic(
     def by_chance(weight: float) -> float:
         q = min(USUAL_TERMS, p // 4)
         price = log(n) * found + 2 * weight * log((p - q) / (q + 1))
-        return float(np.sum(stats.chi2.sf(price, found)))
+        return float(np.sum(chi2_sf(price, found)))
 
     if gamma > 0 and by_chance(gamma) > noise:
         clear = noise / SAFETY_FACTORS[1]
@@ -224,7 +225,7 @@ def noise_surcharge(
     price = (price + 2 * plain.gamma * max(step, 0.0)) / d
 
     def excess(more: float) -> float:
-        return share * float(np.sum(stats.chi2.sf(price + more, columns))) - noise / safety
+        return share * float(np.sum(chi2_sf(price + more, columns))) - noise / safety
 
     if excess(0.0) <= 0:
         return 0.0
