@@ -48,7 +48,7 @@ class Study(StudyRecord):
 
     def explain(self) -> str:
         """Why every candidate was kept or dropped, in 80 columns."""
-        return self.specification.explain()
+        return "\n".join([self.specification.explain(), *self.space.duplicates()])
 
     def path(self, *, folds: int = 5) -> Path:
         """Criterion, fit and prediction as terms enter in order of relevance."""

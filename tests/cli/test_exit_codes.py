@@ -187,3 +187,12 @@ def test_the_command_line_speaks_as_study_files_do(capsys: pytest.CaptureFixture
     said = capsys.readouterr().err
     assert said.count("drop_invalid = true") == 2
     assert "=True" not in said
+
+
+def test_a_closed_standard_output_is_no_error(tmp_path) -> None:
+    import subprocess
+    import sys
+
+    line = f"exec {sys.executable} -m ardchoice init --example --out - >&-"
+    done = subprocess.run(["/bin/sh", "-c", line], capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")

@@ -43,6 +43,7 @@ class Code(IntEnum):
 @contextmanager
 def errors_as_exit_codes(console: Console) -> Iterator[None]:
     """End the block with an exit code and, where something is wrong, a sentence."""
+    _open_closed_streams()
     try:
         with _interruptible(console), warnings_as_notes(console):
             yield
@@ -97,6 +98,13 @@ def _bug_report(error: Exception) -> str:
     except OSError:
         return message
     return f"{message}\nThe full traceback is in {path}; please report it with that file."
+
+
+def _open_closed_streams() -> None:
+    """Where a shell closed standard output or error (`>&-`), what is written goes nowhere."""
+    for name in ("stdout", "stderr"):
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115
 
 
 def _discard_output() -> None:

@@ -30,6 +30,8 @@ SENTINEL_RATIO = 3.0
 """A sentinel value is at least this many times larger than the next value."""
 LARGEST_SD_RATIO = 1e6
 """Attributes whose standard deviations differ by more than this factor invite rounding errors."""
+LEAST_RECODED_ROWS = 30
+"""Rows from which a covariate that goes with the choice one to one does so by no chance."""
 SEVERITIES = ("error", "warning", "note")
 MISSING_OR_INFINITE = f"is missing or infinite (as is all beyond {LARGEST_FINITE:g})"
 MISSING_LEVEL = f"{FIX_OR_DROP} Or make missing values a level: Categorical(missing='unknown')."
@@ -70,6 +72,7 @@ def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
         *_variable_problems(draft, counted),
         *_weight_problems(draft, counted),
         *_person_problems(draft),
+        *_copies_of_the_choice(draft),
         *_scale_problems(draft, counted),
         *_name_problems(draft, counted),
     ]
@@ -304,6 +307,33 @@ def _person_problems(draft: Draft) -> Iterator[Problem]:
         what = f"The person id (column {draft.source.person!r}) is missing"
         fix = f"{FIX_OR_DROP} Or read without person, as if every situation had its own."
         yield from draft.errors("missing-person", draft.data.person < 0, what, fix)
+
+
+def _copies_of_the_choice(draft: Draft) -> Iterator[Problem]:
+    """Covariates that are the choice, or it under other names."""
+    data, choice = draft.data, draft.data.choice
+    if choice is None or not draft.learning:
+        return
+    for name, covariate in data.covariates.items():
+        column = draft.source.covariates.get(name)
+        is_choice = draft.source.layout == "wide" and column == draft.source.choice
+        if is_choice or (covariate.levels is not None and _is_recoding(covariate.values, choice)):
+            yield Problem(
+                "error",
+                "choice-as-covariate",
+                f"Covariate {name} (column {column!r}) is the choice itself, or a recoding of it: "
+                "it would explain every choice, and nothing. Leave it out.",
+            )
+
+
+def _is_recoding(values: AnyArray, choice: AnyArray) -> bool:
+    """Whether each level goes with one choice and each choice with one level."""
+    known = (values >= 0) & (choice >= 0)
+    if np.count_nonzero(known) < LEAST_RECODED_ROWS:
+        return False
+    pairs = np.unique(np.stack([values[known], choice[known]]), axis=1)
+    n = pairs.shape[1]
+    return n > 1 and all(len(np.unique(row)) == n for row in pairs)
 
 
 def refuse_one_person(draft: Draft, persons: int, situations: int) -> None:

@@ -14,6 +14,7 @@ from ardchoice.data.draft import SituationIndex, rows_text
 from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.recode import factorise, yes_or_no
 from ardchoice.data.roles import alternative_codes, attribute_role, column_of, must_have
+from ardchoice.data.similar_names import one_spelling, other_spellings, spelling_note
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import LARGEST_EXACT_INTEGER, Series, Table, label
 from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
@@ -31,7 +32,11 @@ class LongRows(PlacedRows):
         codes, values = pd.factorize(ids.values)
         raw, labels = factorise(which)
         self.unlisted = which if options.alternatives is None and known is None else None
-        self.codes = _codes(options, known, labels)
+        self.codes = _codes(options, known, one_spelling(labels, _counts(raw, len(labels))))
+        other = other_spellings(labels, list(self.codes.values()))
+        if other:
+            self.found.append(spelling_note(which.name, other))
+            labels = [other.get(text, text) for text in labels]
         self.situation = np.asarray(codes, dtype=np.intp)
         self.alternative = _positions(self.codes, labels, which.name, raw, numbers)
         self.first = np.unique(codes, return_index=True)[1]
@@ -166,6 +171,11 @@ def _refuse_missing_ids(columns: Mapping[str, Series], numbers: Ints) -> None:
     ]
     if problems:
         raise DataError(problems)
+
+
+def _counts(raw: Ints, n: int) -> Ints:
+    """Rows that have each of n values; shape (n,)."""
+    return np.bincount(raw[raw >= 0], minlength=n)
 
 
 def _codes(options: ReadingOptions, known: ChoiceData | None, labels: list[str]) -> dict[str, str]:

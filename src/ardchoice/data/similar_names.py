@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import difflib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 import numpy.typing as npt
+
+from ardchoice.errors import Problem, first_few
 
 MOST_RARE_ROWS = 5
 """Rows up to which a name may be a typing error."""
@@ -65,3 +67,39 @@ def _nearest(name: str, known: Sequence[str]) -> str | None:
 
 def _folded(name: str) -> str:
     return " ".join(name.casefold().replace("_", " ").replace("-", " ").split())
+
+
+def other_spellings(labels: Sequence[str], codes: Sequence[str]) -> dict[str, str]:
+    """Labels that differ from just one code by blanks around or capital letters -> that code.
+
+    Parameters
+    ----------
+    labels
+        As the table has them.
+    codes
+        As they are listed.
+    """
+    known: dict[str, list[str]] = {}
+    for code in codes:
+        known.setdefault(code.strip().casefold(), []).append(code)
+    return {
+        text: known[key][0]
+        for text in labels
+        if text not in codes and len(known.get(key := text.strip().casefold(), ())) == 1
+    }
+
+
+def one_spelling(labels: Sequence[str], counts: npt.NDArray[np.integer]) -> list[str]:
+    """Labels without those that differ from a more frequent one by blanks or capital letters."""
+    order = sorted(range(len(labels)), key=lambda i: (-int(counts[i]), i))
+    best: dict[str, int] = {}
+    for i in order:
+        best.setdefault(labels[i].strip().casefold(), i)
+    return [labels[i] for i in sorted(best.values())]
+
+
+def spelling_note(column: str, other: Mapping[str, str]) -> Problem:
+    """What is reported of spellings that were taken for one."""
+    each = first_few(f"{text!r} as {code!r}" for text, code in other.items())
+    text = f"Column {column!r} has alternatives in several spellings, read as one: {each}."
+    return Problem("note", "spelling", text)

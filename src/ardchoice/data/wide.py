@@ -12,6 +12,7 @@ from ardchoice.data.draft import SituationIndex
 from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.recode import factorise, yes_or_no
 from ardchoice.data.roles import alternative_codes, attribute_role, column_of, must_have
+from ardchoice.data.similar_names import other_spellings, spelling_note
 from ardchoice.data.source import Pattern
 from ardchoice.data.tables import Table, label
 from ardchoice.errors import ArdchoiceError, Problem, did_you_mean, first_few
@@ -61,18 +62,21 @@ class WideRows(PlacedRows):
             return None
         raw, labels = factorise(must_have(self.table, column, "choice"))
         position = {code: j for j, code in enumerate(self.codes.values())}
-        lookup = np.array([position.get(text, -1) for text in labels] + [-1], dtype=np.intp)
-        choice = lookup[raw]
-        unknown = first_few((repr(text) for text in labels if text not in position), 8)
+        other = other_spellings(labels, list(position))
+        place = [position.get(other.get(text, text), -1) for text in labels]
+        choice = np.array([*place, -1], dtype=np.intp)[raw]
+        if other:
+            self.found.append(spelling_note(column, other))
+        unknown = first_few((repr(t) for t, j in zip(labels, place, strict=True) if j < 0), 8)
         meaning = first_few((f"{code} = {name}" for name, code in self.codes.items()), 8)
         fix = (
             f"The codes are: {meaning}. Add a missing code to alternatives=, fix these rows or "
             "drop them (drop_invalid=True)."
         )
         where = f"The choice (column {column!r})"
-        other = f"{where} is {unknown}, the code of no alternative"
+        stray = f"{where} is {unknown}, the code of no alternative"
         self.found += self.index.errors("missing-choice", raw < 0, f"{where} is missing", fix)
-        self.found += self.index.errors("unknown-choice", (choice < 0) & (raw >= 0), other, fix)
+        self.found += self.index.errors("unknown-choice", (choice < 0) & (raw >= 0), stray, fix)
         return choice
 
     def _availability(self, availability: Pattern | None) -> Bools:

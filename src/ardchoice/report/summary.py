@@ -61,7 +61,15 @@ def _head(record: StudyRecord) -> str:
         f"{len(specification)} of {len(fit.terms)} candidate terms, "
         f"{record.result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
         f"selected by {rule}{value} in {record.seconds:.1f} s{verdict}"
+        + "".join(f"\n{_fill(one_line(line))}" for line in _duplicates(record))
     )
+
+
+def _duplicates(record: StudyRecord) -> list[str]:
+    """Candidates that are others under another name."""
+    found = record.space.duplicates()
+    more = len(found) - MAX_TIES_LISTED
+    return [*found[:MAX_TIES_LISTED], *([f"and {more} more such"] if more > 0 else [])]
 
 
 def _alarms(record: StudyRecord) -> list[str]:

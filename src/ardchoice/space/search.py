@@ -193,6 +193,14 @@ class SearchSpace:
     def __repr__(self) -> str:
         return f"<SearchSpace: {len(self)} terms, {self.n_columns} columns>"
 
+    def duplicates(self) -> list[str]:
+        """Terms with the same columns as a candidate, a sentence each."""
+        return [
+            f"{term} is {reason}: excluded."
+            for term, reason in self.dropped.items()
+            if reason.startswith("the same as")
+        ]
+
     def __str__(self) -> str:
         counts: dict[str, list[int]] = {}
         for term, columns in zip(self.terms, self.columns, strict=True):
