@@ -176,6 +176,9 @@ class Evaluation:
         As `ac.stability` gives it.
     inclusion
         As `Study.inclusion` gives it.
+    both_ways
+        Of a study with random coefficients: the multinomial logit beside it and the model, on the
+        same folds, the answers of a held-out person jointly and every answer alone.
     predictors
         Held-out prediction by the selected model, by the average over specifications and by the
         relevance posterior, everything repeated in every fold: predictor, held_out, difference
@@ -199,6 +202,7 @@ class Evaluation:
     notes: tuple[Note, ...] = ()
     scenarios: tuple[ScenarioRecord, ...] = ()
     inclusion: pd.DataFrame | None = None
+    both_ways: tuple[ComparedFamily, ...] = ()
     predictors: pd.DataFrame | None = None
 
 
@@ -330,6 +334,47 @@ def _number_or_dash(value: float) -> str:
     return "–" if np.isnan(value) else f"{value:,.1f}"
 
 
+@dataclass(frozen=True)
+class PersonDifferences:
+    """Whether persons differ in what the model does not explain.
+
+    Attributes
+    ----------
+    p
+        Of the score test of no heterogeneity, jointly of all coefficients.
+    strongest
+        Coefficients with the largest statistics, and these: ``(("SM: ASC", 55.2), ...)``.
+    answers
+        Mean number of choices of a person.
+    worth
+        Independent answers that they are worth: divided by the design effect.
+    """
+
+    p: float
+    strongest: tuple[tuple[str, float], ...]
+    answers: float
+    worth: float
+
+    def __str__(self) -> str:
+        names = " and ".join(f"{name} (z = {z:.1f})" for name, z in self.strongest)
+        if self.p >= SIGNIFICANT:
+            return (
+                "Persons do not differ beyond what the model explains (score test of no "
+                f"heterogeneity, p = {self.p:.2g})."
+            )
+        return (
+            f"Persons differ in what the model does not explain (score test of no heterogeneity, "
+            f"p {'< 0.0001' if self.p < 1e-4 else f'= {self.p:.2g}'}; most in {names}): "
+            f"{self.answers:.3g} answers of a person are worth about {self.worth:.2g} independent "
+            "ones. To decide terms and random coefficients together: family=ac.Mixed() in Python, "
+            'family = "mixed" under [model] of a study file.'
+        )
+
+
+SIGNIFICANT = 0.05
+"""Below it persons differ."""
+
+
 @dataclass(frozen=True, eq=False)
 class TermsAndTastes:
     """What a study shows whose terms and random coefficients were decided together.
@@ -378,6 +423,8 @@ class StudyRecord:
         With ``family="auto"``, the families that were compared.
     joint
         With ``family=Mixed()``, how terms and random coefficients were decided together.
+    differences
+        Of a multinomial logit where persons repeat: whether they differ.
     """
 
     data: ChoiceData
@@ -397,3 +444,4 @@ class StudyRecord:
     family: Family | None = None
     families: FamilyComparison | None = None
     joint: TermsAndTastes | None = None
+    differences: PersonDifferences | None = None

@@ -12,10 +12,12 @@ from ardchoice.estimation import Result, fit
 from ardchoice.evaluation import compare_families
 from ardchoice.families import Family, Mixed, Mnl
 from ardchoice.progress import Listener, PhaseProgress, relevance_callback, search_callback
-from ardchoice.record import FamilyComparison, TermsAndTastes
+from ardchoice.record import FamilyComparison, PersonDifferences, TermsAndTastes
 from ardchoice.selection import JointSelection, Rule, Structure, confirm, select, select_jointly
 from ardchoice.space import SearchSpace, Specification
 
+STRONGEST_NAMED = 2
+"""Coefficients that are named where persons differ."""
 Estimated = tuple[Result, tuple[str, ...]]
 """Estimates, and notes on them."""
 
@@ -85,6 +87,27 @@ class Stages:
             return _estimate(data, joint.mnl, Mnl())
 
         return TermsAndTastes(joint, self.keep.stage("mnl-beside", work, data, joint.mnl)[0])
+
+    def differences(self, result: Result) -> PersonDifferences | None:
+        """Whether persons differ beyond a multinomial logit; None where that cannot be known."""
+        people, answers = result.n_persons, len(result.data)
+        is_mnl = isinstance(result.family, Mnl) and len(result.names) > 0
+        if not is_mnl or people is None or people == answers:
+            return None
+
+        def work() -> PersonDifferences:
+            frame = result.heterogeneity()
+            joint = frame.iloc[-1]
+            first = frame.iloc[:-1].dropna(subset="z").head(STRONGEST_NAMED)
+            strongest = tuple(
+                (str(name), float(z))
+                for name, z in zip(first["coefficient"], first["z"], strict=True)
+            )
+            each = answers / people
+            effect = max(result.design_effect or 1.0, 1.0)
+            return PersonDifferences(float(joint["p"]), strongest, each, each / effect)
+
+        return self.keep.stage("differences", work, result)
 
     def compare_families(
         self, data: ChoiceData, specification: Specification, seed: int

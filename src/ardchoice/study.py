@@ -274,6 +274,7 @@ def specify(
             specification, family = decided.specification, decided.family_of(family)
         # 4 · What are the coefficients, by maximum likelihood?
         result, notes = stages.estimate(estimated_on, specification, family, honest=honest)
+        differences = stages.differences(result)
         beside = None
         if honest:
             beside = stages.estimate_as_selected(selected_on, specification, result.family)
@@ -293,6 +294,7 @@ def specify(
         family=None if compared or asked == family_searched else asked,
         families=compared,
         joint=joint,
+        differences=differences,
     )
     for note in notes:
         warnings.warn(note, ArdchoiceWarning, stacklevel=2)

@@ -86,7 +86,7 @@ def test_sections_are_those_that_were_promised(page: str) -> None:
     read = Page(page)
     ids = {value for tag, name, value in read.attributes if tag == "section" and name == "id"}
     wanted = "sure estimates fit heldout wtp elasticities relevance path rivals inclusion checks"
-    assert set(wanted.split()) | {"stability", "data", "dropped", "settings"} == ids
+    assert set(wanted.split()) | {"stability", "data", "dropped", "settings", "tastes"} == ids
     text = "".join(read.text)
     assert "conditional on the selection" in text
     assert "ardchoice run study.toml" in text

@@ -33,12 +33,21 @@ from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import count_wrong_signs
 from ardchoice.evaluation.cross_validation import score_refit
+from ardchoice.evaluation.families import predict_both_ways
 from ardchoice.evaluation.path import selection_path
 from ardchoice.evaluation.scenarios import study_scenarios
 from ardchoice.evaluation.stability import stability
 from ardchoice.families import Family, Mnl
 from ardchoice.progress import Listener, PhaseProgress
-from ardchoice.record import RESERVED_MODEL_NAMES, SELECTED, Evaluation, Note, Path, StudyRecord
+from ardchoice.record import (
+    RESERVED_MODEL_NAMES,
+    SELECTED,
+    ComparedFamily,
+    Evaluation,
+    Note,
+    Path,
+    StudyRecord,
+)
 from ardchoice.selection import Bic, Ebic, Structure, select
 from ardchoice.space import Specification, as_specification
 
@@ -107,8 +116,19 @@ def evaluate(
         notes=tuple(notes),
         scenarios=study_scenarios(record.result, scenarios or {}),
         inclusion=sure,
+        both_ways=_both_ways(record, folds, listener, keep),
         predictors=_predictors(record, folds, search_in_folds, listener, keep, notes),
     )
+
+
+def _both_ways(
+    record: StudyRecord, folds: int, listener: Listener | None, keep: Checkpointer
+) -> tuple[ComparedFamily, ...]:
+    """The multinomial logit and the mixed one, each with its own terms."""
+    if record.joint is None or not folds or not record.joint.selection.random:
+        return ()
+    models = (record.joint.mnl_result, record.result)
+    return predict_both_ways(models, folds=folds, seed=record.seed, listener=listener, keep=keep)
 
 
 def _predictors(

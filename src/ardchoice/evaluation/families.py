@@ -237,6 +237,34 @@ def _validate(
     )
 
 
+def predict_both_ways(
+    results: Sequence[Result],
+    *,
+    folds: int,
+    seed: int = 0,
+    listener: Listener | None = None,
+    keep: Checkpointer = NOTHING,
+) -> tuple[ComparedFamily, ...]:
+    """Several models on the same folds of persons, which predict each person twice.
+
+    The answers of a person jointly, and every answer as that of a person of whom nothing is known.
+
+    Parameters
+    ----------
+    results
+        Models of one data set, each with its own terms; differences are from the first.
+    folds, seed
+        Of persons.
+    listener, keep
+        Progress, and where folds are saved.
+    """
+    data = results[0].data
+    fitted = [_Fitted(result, 0.0) for result in results]
+    with single_blas_thread():
+        validated = _validate(data, fitted, folds, seed, listener, keep)
+    return _compared(fitted, validated, data.n_persons or len(data))
+
+
 def _compared(
     fitted: Sequence[_Fitted], validated: CrossValidation, n_units: int
 ) -> tuple[ComparedFamily, ...]:

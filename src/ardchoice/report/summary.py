@@ -44,6 +44,7 @@ def summarise_record(record: StudyRecord) -> str:
         fit = result.summary().split("\n\ncoefficient")[0]
         parts += [fit, _side_by_side(other, result), *map(_fill, record.notes), _fill(VALID)]
     compared = "" if record.families is None else str(record.families)
+    parts += ["" if record.differences is None else _fill(str(record.differences))]
     parts += [_terms_and_tastes(record)]
     parts += [compared, _held_out(record.evaluation), _predictors(record), _wtp(record)]
     parts += [_near_ties(specification), _inclusion(record.evaluation)]
@@ -83,14 +84,11 @@ def _terms_and_tastes(record: StudyRecord) -> str:
     if record.joint is None:
         return ""
     selection, mnl = record.joint.selection, record.joint.mnl_result
-    rows = [
-        [one_line(c.name), c.distribution if c.selected else "–", c.reason]
-        for c in selection.candidates
-    ]
     lines = ["Random coefficients, decided together with the terms"]
-    for name, drawn, reason in rows:
+    for c in selection.candidates:
+        drawn = f" ({c.distribution})" if c.selected else ""
         lines += textwrap.wrap(
-            f"{name} ({drawn}): {reason}" if drawn != "–" else f"{name}: {reason}",
+            f"{one_line(c.name)}{drawn}: {one_line(c.reason)}",
             WIDTH,
             initial_indent="  ",
             subsequent_indent="    ",
@@ -106,6 +104,10 @@ def _terms_and_tastes(record: StudyRecord) -> str:
         f"{mnl.n_parameters} coefficients, log-likelihood {mnl.loglik:,.1f}."
     )
     parts = ["\n".join(lines), _fill(text), _fill(beside)]
+    both = () if record.evaluation is None else record.evaluation.both_ways
+    if both:
+        rows = [[m.title, f"{m.held_out:,.1f}", f"{m.each:,.1f}"] for m in both]
+        parts.append(table(rows, ["held-out persons", "answers jointly", "single answers"]))
     if selection.explained:
         each = [f"{term} ({taste})" for term, taste in selection.explained.items()]
         parts.append(_fill("Its terms that tastes explain: " + "; ".join(each) + "."))

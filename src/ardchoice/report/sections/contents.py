@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ardchoice.report.document import Section
 from ardchoice.report.findings import Findings
-from ardchoice.report.sections import about, families, implied, model, scenarios, search
+from ardchoice.report.sections import about, families, implied, model, scenarios, search, tastes
 
 
 def contents(found: Findings, command: str | None = None) -> list[Section]:
@@ -12,6 +12,7 @@ def contents(found: Findings, command: str | None = None) -> list[Section]:
     sections = [
         model.estimates(found),
         families.own(found),
+        tastes.tastes(found),
         families.comparison(found),
         model.fit(found),
         model.held_out(found),

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ardchoice.data import ChoiceData
-from ardchoice.errors import IdentificationError
+from ardchoice.errors import IdentificationError, SeparationError
 from ardchoice.estimation import Result, fit
 from ardchoice.families import Mixed
 from ardchoice.selection.joint.select import JointSelection
@@ -30,14 +30,30 @@ def confirm(data: ChoiceData, selection: JointSelection, *, family: Mixed) -> Jo
     if not selection.random:
         return selection
     price = float(np.log(selection.persons))
-    best = _Model.of(data, selection, family, selection.random)
+    gains = {c.name: c.gain for c in selection.candidates}
+    random = selection.random
+    weakest = sorted(random, key=lambda name: gains[name])
+    best = None
+    while best is None:
+        try:
+            best = _Model.of(data, selection, family, random)
+        except IdentificationError:
+            # Quadratics are always definite; the likelihood need not be.
+            name, *weakest = weakest
+            random = {k: v for k, v in random.items() if k != name}
+            selection = _without(selection, name)
+            if not random:
+                return selection
     notes: dict[str, tuple[bool, float]] = {}
     # 1 · What exact estimates find weak leaves if the criterion falls without.
     for name in best.weak():
         rest = {k: v for k, v in best.random.items() if k != name}
         if not rest:
             continue
-        without = _Model.of(data, selection, family, rest)
+        try:
+            without = _Model.of(data, selection, family, rest)
+        except IdentificationError:
+            continue
         gain = 2 * (best.loglik - without.loglik) - price
         notes[name] = (gain > 0, gain)
         if gain <= 0:
@@ -68,9 +84,15 @@ class _Model:
     def of(
         cls, data: ChoiceData, selection: JointSelection, family: Mixed, random: dict[str, str]
     ) -> _Model:
+        # In the order in which the study estimates them: nodes depend on it.
+        order = [c.name for c in selection.candidates if c.name in random]
+        random = {name: random[name] for name in order}
         named = replace(family, random=random)
         plain = Specification(selection.specification.terms)
-        return cls(random, fit(data, plain, family=named, separation="allow"))
+        try:
+            return cls(random, fit(data, plain, family=named))
+        except SeparationError:
+            return cls(random, fit(data, plain, family=named, separation="allow"))
 
     @property
     def loglik(self) -> float:
@@ -82,6 +104,16 @@ class _Model:
         z = (frame["estimate"] / frame["std_err"]).fillna(0.0)
         found = {name: float(z.get(f"sd({name})", 0.0)) for name in self.random}
         return sorted((n for n, value in found.items() if value < WEAK_Z), key=found.__getitem__)
+
+
+def _without(selection: JointSelection, name: str) -> JointSelection:
+    """Without a random coefficient that is not identified."""
+    reason = "dropped: not identified beside the others (exact fits)"
+    candidates = tuple(
+        replace(c, selected=False, reason=reason) if c.name == name else c
+        for c in selection.candidates
+    )
+    return replace(selection, candidates=candidates)
 
 
 def _promising(selection: JointSelection, best: _Model) -> list[RandomCandidate]:
