@@ -7,7 +7,7 @@ import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from pathlib import Path as FilePath
-from typing import Any, Literal
+from typing import Any, Literal, overload
 
 import pandas as pd
 
@@ -16,7 +16,7 @@ from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.estimation import ScenarioOptions, predict_table
+from ardchoice.estimation import Result, ScenarioOptions, predict_table
 from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, selection_path
 from ardchoice.exports import export
 from ardchoice.families import Family, Mixed, Mnl, must_be_family
@@ -27,7 +27,7 @@ from ardchoice.progress import (
 )
 from ardchoice.record import Path, StudyRecord
 from ardchoice.report import summarise_record, write_report
-from ardchoice.saved import load_record, save_record
+from ardchoice.saved import is_saved_result, load_record, load_result, save_record
 from ardchoice.selection import (
     Bic,
     Ebic,
@@ -174,19 +174,32 @@ class Study(StudyRecord):
         return f"<Study: {len(self.specification)} of {len(self.space)} terms>"
 
 
-def load(folder: str | FilePath) -> Study:
-    """Load a study that `Study.save` or `ardchoice run` saved.
+@overload
+def load(folder: str | FilePath) -> Study: ...
+
+
+@overload
+def load(folder: str | FilePath, *, result: Literal[True]) -> Result: ...
+
+
+def load(folder: str | FilePath, *, result: bool = False) -> Study | Result:
+    """Load a study that `Study.save` or `ardchoice run` saved, or what `Result.save` saved.
 
     Parameters
     ----------
     folder
         Where it was saved. Nothing in it is executed or unpickled.
+    result
+        Whether it must be a model that was estimated by hand, for type checkers. Default: whatever
+        was saved there.
 
     Raises
     ------
     ArdchoiceError
         A file is missing or was changed, or a later version of ardchoice wrote it.
     """
+    if result or is_saved_result(folder):
+        return load_result(folder)
     return study_of(load_record(folder))
 
 

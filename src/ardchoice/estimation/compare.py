@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
@@ -21,20 +21,26 @@ STATISTICS = {
 
 
 def compare(
-    results: Mapping[str, Result], *, cov: Covariance | None = None, estimates: bool = False
+    results: Mapping[str, Result] | Sequence[Result],
+    *,
+    cov: Covariance | None = None,
+    estimates: bool = False,
 ) -> pd.DataFrame:
     """Fit statistics of several results, a column each; estimates below them when asked for.
 
     Parameters
     ----------
     results
-        Name -> result.
+        Name -> result, or a list of results, which are numbered. The table is a data frame:
+        ``compare([first, second], estimates=True).to_latex()``.
     cov
         Which standard errors stand behind the stars: * 5 %, ** 1 %, *** 0.1 %.
     estimates
         Whether to list the coefficients as well, as text with stars.
     """
-    if not isinstance(results, Mapping):
+    if isinstance(results, Sequence) and all(isinstance(one, Result) for one in results):
+        results = {f"({k})": one for k, one in enumerate(results, 1)}
+    if not isinstance(results, Mapping) or not results:
         raise ArdchoiceError(
             "Give each result a name: compare({'simple': first, 'richer': second})."
         )

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from importlib import import_module
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -315,6 +316,20 @@ class Result:
             f"<Result: {self.family.title}, {self.n_parameters} parameters, "
             f"log-likelihood {self.loglik:.3f}, {self.n_situations} situations>"
         )
+
+    # -- Saved, reported, exported ----------------------------------------------------------
+
+    def save(self, folder: str | Path) -> Path:
+        """Save the model with its data to a folder; `ac.load` has it back."""
+        return _room("saved").save_result(self, folder)  # type: ignore[no-any-return]
+
+    def report(self, path: str | Path) -> Path:
+        """Write the model as one HTML page: utilities, estimates, WTP, elasticities."""
+        return _room("report").write_result_report(self, path)  # type: ignore[no-any-return]
+
+    def export(self, package: str, path: str | Path) -> Path:
+        """Write the model for another package; see `ardchoice.export`."""
+        return _room("exports").export(self, package, path)  # type: ignore[no-any-return]
 
     # -- Prediction -------------------------------------------------------------------------
 
@@ -988,3 +1003,8 @@ def estimate_columns(
         "low": values - half,
         "high": values + half,
     }
+
+
+def _room(name: str) -> Any:
+    """A room to the right, which no room to its left may import: it is found when asked for."""
+    return import_module(f"ardchoice.{name}")

@@ -79,6 +79,11 @@ def export_result(
         )
     must_have_template(result.family, package)
     must_be_expressible(result, package)
+    if result.constraints is not None and FORMATS[package].is_script:
+        raise ArdchoiceError(
+            "The model was estimated under constraints on its parameters, which scripts do not "
+            "have: they would estimate another model. Export to 'text' or 'latex'."
+        )
     form, file = FORMATS[package], Path(path)
     file = file / form.file_name if file.is_dir() else file
     if form.is_script and file.suffix.lower() == ".py" and file.stem.lower() in TAKEN:

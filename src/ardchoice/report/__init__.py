@@ -3,6 +3,7 @@
 from ardchoice.report.document import Cell, Figure, Mark, Table, show
 from ardchoice.report.figures import write_figures
 from ardchoice.report.page import environment, write_report
+from ardchoice.report.result_page import write_result_report
 from ardchoice.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
 from ardchoice.report.summary import summarise_record
 from ardchoice.report.tables import strip_control_characters, to_csv, write_tables
@@ -24,5 +25,6 @@ __all__ = [
     "to_csv",
     "write_figures",
     "write_report",
+    "write_result_report",
     "write_tables",
 ]

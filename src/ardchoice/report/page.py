@@ -19,7 +19,7 @@ from ardchoice.report.document import Section, show
 from ardchoice.report.figures import as_svg
 from ardchoice.report.findings import Findings
 from ardchoice.report.sections import contents
-from ardchoice.report.sections.answer import answer
+from ardchoice.report.sections.answer import Answer, answer
 from ardchoice.report.style import visible
 from ardchoice.report.utilities import MAX_EQUATIONS_SHOWN, spoken
 from ardchoice.text import brief, number
@@ -97,13 +97,17 @@ def write_report(record: StudyRecord, path: Path | str, *, command: str | None =
 def render(record: StudyRecord, *, command: str | None = None) -> str:
     """The page as text."""
     found = Findings(record)
-    sections = contents(found, command)
+    return render_page(found, answer(found), contents(found, command))
+
+
+def render_page(found: Findings, top: Answer, sections: list[Section]) -> str:
+    """A page with its answer on top, and sections below."""
     template = environment().get_template("report.html")
     return template.render(
-        answer=answer(found),
+        answer=top,
         sections=sections,
         pictures=_pictures(found, sections),
-        record=record,
+        record=found.record,
         number=lambda value: number(value, EQUATION_DIGITS).replace("-", "−"),
         brief=lambda value: brief(value).replace("-", "−"),
         spoken=spoken,

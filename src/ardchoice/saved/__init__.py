@@ -4,7 +4,13 @@ from ardchoice.saved.checkpoint import Checkpoint, changed, clear, differences, 
 from ardchoice.saved.classes import SavedClass, saved_classes
 from ardchoice.saved.decode import Decoder
 from ardchoice.saved.encode import Encoder
-from ardchoice.saved.folder import load_record, save_record
+from ardchoice.saved.folder import (
+    is_saved_result,
+    load_record,
+    load_result,
+    save_record,
+    save_result,
+)
 from ardchoice.saved.plain import to_json
 
 __all__ = [
@@ -15,9 +21,12 @@ __all__ = [
     "changed",
     "clear",
     "differences",
+    "is_saved_result",
     "load_record",
+    "load_result",
     "must_fit",
     "save_record",
+    "save_result",
     "saved_classes",
     "to_json",
 ]

@@ -19,6 +19,7 @@ from typing import Any, TypeVar
 
 from ardchoice._types import AnyArray
 from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation import Result
 from ardchoice.files import atomic_write, checksum, remove_stale_temporaries, write
 from ardchoice.record import StudyRecord
 from ardchoice.saved.arrays import digest_of, read_arrays, write_arrays
@@ -28,7 +29,7 @@ from ardchoice.saved.plain import to_json
 from ardchoice.saved.upgrades import SCHEMA_VERSION, upgraded
 from ardchoice.settings import settings_if_any
 
-FORMAT_NAME = "ardchoice study"
+FORMAT_NAME, RESULT_FORMAT = "ardchoice study", "ardchoice result"
 INDEX_FILE = "study.json"
 FOLDER_IN_RUN = "study"
 """Where `ardchoice run` puts a study in its folder."""
@@ -56,34 +57,74 @@ def save_record(record: StudyRecord, folder: str | Path) -> Path:
     folder, encoder = Path(folder), Encoder()
     if folder.exists() and not folder.is_dir():
         raise ArdchoiceError(f"A study is saved to a folder, and '{folder}' is a file.")
+    if is_saved_result(folder):
+        raise ArdchoiceError(f"'{folder}' has a saved result: save the study to another folder.")
     whole = StudyRecord(**{f.name: getattr(record, f.name) for f in fields(StudyRecord)})
     study, settings = encoder.encode(whole, "study"), settings_if_any(record)
-    # 1 · Arrays, under a name that nothing else has.
+    # Loading does without the settings, which are for readers of the file: they may be checked
+    # more closely one day, and a study must load.
+    head = {"format": FORMAT_NAME, "settings": settings and settings.model_dump(mode="json")}
+    _write_index(folder, encoder, head, {"study": study})
+    return folder
+
+
+def save_result(result: Result, folder: str | Path) -> Path:
+    """Save a model that was estimated by hand, with its data, as a study is saved."""
+    folder, encoder = Path(folder), Encoder()
+    if folder.exists() and not folder.is_dir():
+        raise ArdchoiceError(f"A result is saved to a folder, and '{folder}' is a file.")
+    if (folder / INDEX_FILE).exists() and not is_saved_result(folder):
+        raise ArdchoiceError(f"'{folder}' has a study: save the result to another folder.")
+    encoded = encoder.encode(result, "result")
+    _write_index(folder, encoder, {"format": RESULT_FORMAT}, {"study": encoded})
+    return folder
+
+
+def _write_index(
+    folder: Path, encoder: Encoder, head: dict[str, Any], body: dict[str, Any]
+) -> None:
+    """Arrays under a name that nothing else has, then the index that names them."""
     name = f"arrays-{digest_of(encoder.arrays)[:16]}.npz"
     with atomic_write(folder / name) as new:
         write_arrays(new, encoder.arrays)
-    # 2 · The index: from now on it is this study. Loading does without the settings, which are for
-    # readers of the file: they may be checked more closely one day, and a study must load.
     content = {
-        "format": FORMAT_NAME,
+        **head,
         "schema": SCHEMA_VERSION,
         "checksum": _UNSIGNED,
         "version": version("ardchoice"),
-        "settings": settings and settings.model_dump(mode="json"),
         "files": {name: checksum(folder / name)},
-        "study": study,
+        **body,
     }
     text = to_json(content)
     write(
         folder / INDEX_FILE, text.replace(_UNSIGNED, hashlib.sha256(text.encode()).hexdigest(), 1)
     )
-    # 3 · Array files that no index refers to any more.
     for path in folder.iterdir():
         if _ARRAY_FILE.fullmatch(path.name) and path.name != name:
             with suppress(OSError):
                 path.unlink()
     remove_stale_temporaries(folder)
-    return folder
+
+
+def is_saved_result(folder: str | Path) -> bool:
+    """Whether a folder has a model that was estimated by hand, not a study."""
+    try:
+        content = json.loads((Path(folder) / INDEX_FILE).read_bytes())
+    except (OSError, ValueError, RecursionError):
+        return False
+    return isinstance(content, dict) and content.get("format") == RESULT_FORMAT
+
+
+def load_result(folder: str | Path) -> Result:
+    """Load what `Result.save` saved; nothing in it is executed or unpickled."""
+    place = _SavedFolder(Path(folder), RESULT_FORMAT)
+    content = place.content()
+    arrays = place.arrays(content)
+    try:
+        result: Result = Decoder(arrays).decode(content["study"], Result, "result")
+    except (ValueError, RecursionError) as error:
+        raise place.not_a_study(str(error)) from None
+    return result
 
 
 def load_record(folder: str | Path) -> StudyRecord:
@@ -109,6 +150,7 @@ class _SavedFolder:
     """The folder of a saved study, and what can be wrong with it."""
 
     folder: Path
+    expected: str = FORMAT_NAME
 
     @classmethod
     def find(cls, given: Path) -> _SavedFolder:
@@ -132,8 +174,8 @@ class _SavedFolder:
             content: dict[str, Any] = json.loads(raw)
         except (ValueError, RecursionError) as error:
             raise self._damaged(INDEX_FILE, f"it is not JSON any more ({error})") from None
-        if not isinstance(content, dict) or content.get("format") != FORMAT_NAME:
-            raise self.not_a_study(f'it does not say "format": "{FORMAT_NAME}"')
+        if not isinstance(content, dict) or content.get("format") != self.expected:
+            raise self.not_a_study(f'it does not say "format": "{self.expected}"')
         if not _is_signed(raw):
             raise self._damaged(INDEX_FILE, "its checksum does not fit what is in it")
         schema = content.get("schema")

@@ -1,0 +1,94 @@
+"""`write_result_report`: the page of a model that was estimated by hand."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from importlib.metadata import version
+from pathlib import Path
+from typing import cast
+
+from ardchoice.data import ChoiceData
+from ardchoice.estimation import KIND, Result
+from ardchoice.files import write
+from ardchoice.record import Evaluation, Note, StudyRecord
+from ardchoice.report.document import FIGURES, P_VALUE, Section, Text, Verbatim, frame_table
+from ardchoice.report.findings import Findings, listed
+from ardchoice.report.page import render_page
+from ardchoice.report.sections import implied
+from ardchoice.report.sections.answer import Answer, Tile
+from ardchoice.text import brief, number
+
+MAX_ROWS_SHOWN = 60
+
+
+@dataclass(frozen=True)
+class _ResultRecord:
+    """What sections on what a model implies need of a study."""
+
+    result: Result
+    data: ChoiceData
+    structure: None = None
+    evaluation: Evaluation | None = None
+    version: str = version("ardchoice")
+
+
+def write_result_report(result: Result, path: Path | str) -> Path:
+    """Write a model as one self-contained HTML file: utilities, estimates, WTP, elasticities.
+
+    Parameters
+    ----------
+    result
+    path
+        The file.
+    """
+    found = Findings(cast(StudyRecord, _ResultRecord(result, result.data)))
+    sections = [_estimates(result), implied.willingness(found), implied.elasticities(found)]
+    sections.append(_specification(result))
+    path = Path(path)
+    write(path, render_page(found, _answer(found, result), sections))
+    return path
+
+
+def _answer(found: Findings, result: Result) -> Answer:
+    names = list(result.data.alternatives)
+    among = listed(names) if len(names) <= 6 else f"{len(names)} alternatives"
+    persons = "" if result.n_persons is None else f" of {result.n_persons:,} persons"
+    lead = (
+        f"{result.family.title} with {result.n_parameters} parameters, estimated on "
+        f"{result.n_situations:,} choices{persons}. {result.family.assumption}"
+    )
+    tiles = [
+        Tile(f"{result.rho2_bar:.3f}", "adjusted ρ²", f"log-likelihood {result.loglik:,.1f}"),
+        Tile(brief(result.bic).replace("-", "−"), "BIC", f"AIC {result.aic:,.1f}"),
+    ]
+    notes = [Note("good", "Converged", f"Estimation in {result.iterations} Newton steps.")]
+    if not result.converged:
+        text = f"{number(result.decrement)} of log-likelihood is still to be gained."
+        notes = [Note("bad", "Not converged", text)]
+    notes += [Note("look", "A note on the estimates", note) for note in result.notes]
+    return Answer(f"Choice between {among}", lead, found.equations, tiles, notes)
+
+
+def _estimates(result: Result) -> Section:
+    columns = {
+        "name": ("coefficient", ""),
+        "estimate": ("estimate", FIGURES),
+        "std_err": ("std. error", FIGURES),
+        "z": ("z", ".2f"),
+        "p": ("p", P_VALUE),
+        "low": ("2.5 %", FIGURES),
+        "high": ("97.5 %", FIGURES),
+    }
+    frame = result.to_frame().assign(name=result.names)
+    kind = KIND[result.default_cov]
+    note = f"{kind[0].upper()}{kind[1:]}; 95 % intervals."
+    table = frame_table(
+        "estimates", "Coefficients", frame, columns, shown=MAX_ROWS_SHOWN, note=note
+    )
+    return Section("estimates", "Estimates", [table])
+
+
+def _specification(result: Result) -> Section:
+    text = "In the grammar of ardchoice; the terms were given, not selected."
+    body = Verbatim(result.specification.to_text())
+    return Section("specification", "Specification", [Text(text), body])
