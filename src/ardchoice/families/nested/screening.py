@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from itertools import combinations
 
 import numpy as np
+from scipy import sparse
 
 from ardchoice._types import Bools, Floats
 from ardchoice.design import Block
@@ -195,38 +196,33 @@ def _screen_some(
     p: Floats, block: Block, members: Bools, by_person: Floats, rows: PersonRows
 ) -> tuple[Floats, Floats, Floats, Floats, Floats]:
     """Σ u, Σ u², variance by the model, Σ u s', covariance with s by the model, of some nests."""
-    inside = members.astype(float)
+    # A nest holds few of many alternatives.
+    inside = sparse.csr_array(members.astype(float))
     weight = np.ones(block.shape[1]) if block.weight is None else block.weight
     log_p = np.log(np.where(p > 0, p, 1.0))
     entropy = p * log_p
-    share = inside @ p
+    share, entropies = inside @ p, inside @ entropy
     # Where nothing of a nest is available its share is zero, and so is all below.
     log_share = np.log(np.where(share > 0, share, 1.0))
-    within = inside @ entropy - share * log_share  # Σ P log(P / P_m) = -F
+    within = entropies - share * log_share  # Σ P log(P / P_m) = -F
     chosen_log = log_p.ravel()[block.picked]
     u = members[:, block.choice] * (chosen_log - log_share) - within
-    spread = inside @ (entropy * log_p) - log_share * (2 * (inside @ entropy) - share * log_share)
+    spread = inside @ (entropy * log_p) - log_share * (2 * entropies - share * log_share)
     expected = (spread - within**2) @ weight
     mean = weighted_columns(p, block)
     crossed = -(within * weight) @ mean.T + inside @ _sums_by_alternative(entropy * weight, block)
     for j in range(len(p)):
         having = np.flatnonzero(members[:, j])
         if len(having):
-            columns = _alternative_columns(block, j) * (p[j] * weight)
-            crossed[having] -= log_share[having] @ columns.T
+            weighted = log_share[having] * (p[j] * weight)
+            for part in block.parts:
+                if j in part.alternatives:
+                    x = part.x[:, part.alternatives.index(j)]
+                    crossed[having, part.columns] -= weighted @ x.T
     u = u * weight
     summed = rows.sums(u)
     squares = np.einsum("sn,sn->s", summed, summed)
     return u.sum(axis=1), squares, expected, summed @ by_person.T, crossed
-
-
-def _alternative_columns(block: Block, alternative: int) -> Floats:
-    """Columns of one alternative, zero for those of others; shape (D, B)."""
-    out = np.zeros((block.n_columns, block.shape[1]))
-    for part in block.parts:
-        if alternative in part.alternatives:
-            out[part.columns] = part.x[:, part.alternatives.index(alternative)]
-    return out
 
 
 def _sums_by_alternative(weights: Floats, block: Block) -> Floats:
