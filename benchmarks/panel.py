@@ -48,8 +48,8 @@ LEVELS: tuple[tuple[float, Unit], ...] = (
 PARTS = ("draws", "mixing", "noise", "inclusion", "intervals", "held-out")
 REFERENCE = "true terms"
 DIVISIONS, FOLDS = 3, 10
-TRUE_TASTES = {"TRAIN: ASC", "SM: ASC", "CAR: ASC", "TT", "CO"}
-TRUE_TASTE = re.compile(r"ASC$|\bTT\b|\bCO\b")
+TRUE_TASTES = {"TRAIN: ASC", "SM: ASC", "TT", "CO"}
+TRUE_TASTE = re.compile(r"^(TRAIN|SM): ASC$|\bTT\b|\bCO\b")
 """What differs between persons in the draws: constants, time and cost."""
 
 
