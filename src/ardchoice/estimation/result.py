@@ -870,15 +870,8 @@ class Result:
             changed (whose attribute), alternative (whose demand), segment, n, estimate, std_err,
             low, high.
         """
-        if cross is None:
-            cross = len(self.encoding.alternatives) <= MOST_CROSS
-        found = elasticities(
-            self.model,
-            self.data if data is None else data,
-            attribute,
-            by,
-            cross=cross,
-        )
+        data, cross = self._responding(data, cross)
+        found = elasticities(self.model, data, attribute, by, cross=cross)
         return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
 
     def marginal_effects(
@@ -921,11 +914,14 @@ class Result:
         >>> len(effects), bool(abs(effects["estimate"].sum()) < 1e-9)
         (9, True)
         """
-        if cross is None:
-            cross = len(self.encoding.alternatives) <= MOST_CROSS
-        data = self.data if data is None else data
+        data, cross = self._responding(data, cross)
         found = marginal_effects(self.model, data, attribute, by, cross=cross)
         return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
+
+    def _responding(self, data: ChoiceData | None, cross: bool | None) -> tuple[ChoiceData, bool]:
+        """Defaults of what responds to an attribute: where, and whether other alternatives do."""
+        few = len(self.encoding.alternatives) <= MOST_CROSS
+        return self.data if data is None else data, few if cross is None else cross
 
     def calibrate(
         self,

@@ -8,17 +8,16 @@ from pathlib import Path
 from typing import cast
 
 from ardchoice.data import ChoiceData
-from ardchoice.estimation import KIND, Result
+from ardchoice.estimation import Result
 from ardchoice.files import write
 from ardchoice.record import Evaluation, Note, StudyRecord
-from ardchoice.report.document import FIGURES, P_VALUE, Section, Text, Verbatim, frame_table
+from ardchoice.report.document import Section, Text, Verbatim
 from ardchoice.report.findings import Findings, listed
 from ardchoice.report.page import render_page
 from ardchoice.report.sections import implied
 from ardchoice.report.sections.answer import Answer, Tile
+from ardchoice.report.sections.model import estimates_table
 from ardchoice.text import brief, number
-
-MAX_ROWS_SHOWN = 60
 
 
 @dataclass(frozen=True)
@@ -42,7 +41,11 @@ def write_result_report(result: Result, path: Path | str) -> Path:
         The file.
     """
     found = Findings(cast(StudyRecord, _ResultRecord(result, result.data)))
-    sections = [_estimates(result), implied.willingness(found), implied.elasticities(found)]
+    sections = [
+        Section("estimates", "Estimates", [estimates_table(result)]),
+        implied.willingness(found),
+        implied.elasticities(found),
+    ]
     sections.append(_specification(result))
     path = Path(path)
     write(path, render_page(found, _answer(found, result), sections))
@@ -67,25 +70,6 @@ def _answer(found: Findings, result: Result) -> Answer:
         notes = [Note("bad", "Not converged", text)]
     notes += [Note("look", "A note on the estimates", note) for note in result.notes]
     return Answer(f"Choice between {among}", lead, found.equations, tiles, notes)
-
-
-def _estimates(result: Result) -> Section:
-    columns = {
-        "name": ("coefficient", ""),
-        "estimate": ("estimate", FIGURES),
-        "std_err": ("std. error", FIGURES),
-        "z": ("z", ".2f"),
-        "p": ("p", P_VALUE),
-        "low": ("2.5 %", FIGURES),
-        "high": ("97.5 %", FIGURES),
-    }
-    frame = result.to_frame().assign(name=result.names)
-    kind = KIND[result.default_cov]
-    note = f"{kind[0].upper()}{kind[1:]}; 95 % intervals."
-    table = frame_table(
-        "estimates", "Coefficients", frame, columns, shown=MAX_ROWS_SHOWN, note=note
-    )
-    return Section("estimates", "Estimates", [table])
 
 
 def _specification(result: Result) -> Section:

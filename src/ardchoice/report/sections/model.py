@@ -78,14 +78,15 @@ def estimates(found: Findings) -> Section:
         text = (
             "See the top of the page: they are too small, as the same choices selected the terms."
         )
-        parts: list[Part] = [Note("look", CONDITIONAL.title, text), _one(result)]
+        parts: list[Part] = [Note("look", CONDITIONAL.title, text), estimates_table(result)]
     else:
         parts = [Note("good", "p-values are valid", VALID), _both(other, result)]
     parts += [Note("look", "A note on the estimates", note) for note in record.notes]
     return Section("estimates", "Estimates", parts)
 
 
-def _one(result: Result) -> Table:
+def estimates_table(result: Result) -> Table:
+    """Coefficients with standard errors, z, p and intervals."""
     columns = {
         "name": ("coefficient", ""),
         "estimate": ("estimate", FIGURES),
