@@ -16,7 +16,7 @@ from ardchoice.record import CONSTANTS_ONLY, Note
 from ardchoice.report import drawing
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.findings import Findings
-from ardchoice.report.sections.answer import answer
+from ardchoice.report.sections.answer import _predicts, answer
 from ardchoice.report.sections.implied import willingness
 from ardchoice.report.sections.model import estimates
 from ardchoice.report.summary import summarise_record
@@ -215,3 +215,26 @@ def arrows(found: Findings) -> list[str]:
 def test_where_time_and_money_never_meet_sharing_is_proposed() -> None:
     apart = with_model(plain_study(), "A: ASC + TT\nB: ASC + CO")
     assert "generic = true in [space]" in willingness_to_pay(apart).refused["TT"]
+
+
+def test_the_same_model_and_chance_are_not_called_better_predictors() -> None:
+    study = plain_study()
+    assert study.evaluation is not None
+    frame = study.evaluation.comparisons
+    assert frame is not None
+
+    def title(**cells: float) -> str:
+        other = frame.iloc[[0, 1]].copy()
+        other.loc[other.index[1], list(frame.columns[1:])] = frame.iloc[0, 1:].to_numpy()
+        for name, value in cells.items():
+            other[name] = other[name].astype(float)
+            other.loc[other.index[1], name] = value
+        record = replace(study, evaluation=replace(study.evaluation, comparisons=other))
+        notes = _predicts(Findings(record))
+        return notes[0].title if notes else ""
+
+    own = float(frame["held_out"].iloc[0])
+    fewer = {"coefficients": 1.0, "held_out_se": 2.0}
+    assert title() == ""
+    assert "as well as" in title(held_out=own + 1.5, **fewer)
+    assert "better" in title(held_out=own + 90, **fewer)

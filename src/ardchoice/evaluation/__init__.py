@@ -3,7 +3,7 @@
 And what is computed from a finished study: checks, willingness to pay, elasticities.
 """
 
-from ardchoice.evaluation.alarms import alarms
+from ardchoice.evaluation.alarms import alarms, is_same_model, predicts_better
 from ardchoice.evaluation.averaging import best_predictor, inclusion_table, predict_averaged
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
@@ -59,8 +59,10 @@ __all__ = [
     "expected_signs",
     "held_out",
     "inclusion_table",
+    "is_same_model",
     "mean_probabilities",
     "predict_averaged",
+    "predicts_better",
     "relevance_table",
     "score_refit",
     "selection_path",

@@ -105,9 +105,9 @@ def beaten_by(record: StudyRecord) -> list[Note]:
     own, folds, notes = frame.iloc[0], record.evaluation.folds, []
     for _, other in frame.iloc[1:].iterrows():
         name = BASELINES.get(str(other["model"]))
-        if name is None or _is_same(own, other):
+        if name is None or is_same_model(own, other):
             continue
-        texts = [*_lower_bic(own, other), *_predicts_better(own, other, folds)]
+        texts = [*_lower_bic(own, other), *predicts_better(own, other, folds)]
         if not texts:
             continue
         signs = int(other.get("wrong_signs", 0) or 0)
@@ -123,7 +123,8 @@ def beaten_by(record: StudyRecord) -> list[Note]:
     return notes
 
 
-def _is_same(own: pd.Series, other: pd.Series) -> bool:
+def is_same_model(own: pd.Series, other: pd.Series) -> bool:
+    """Whether two rows of a comparison are one model under two names."""
     same_size = own["coefficients"] == other["coefficients"]
     return bool(same_size and abs(own["loglik"] - other["loglik"]) < SAME_LOGLIK)
 
@@ -134,7 +135,8 @@ def _lower_bic(own: pd.Series, other: pd.Series) -> list[str]:
     return [f"BIC {other['bic']:,.1f} against {own['bic']:,.1f} of the selected model"]
 
 
-def _predicts_better(own: pd.Series, other: pd.Series, folds: int) -> list[str]:
+def predicts_better(own: pd.Series, other: pd.Series, folds: int) -> list[str]:
+    """A clause where another model predicts held-out persons better, beyond chance."""
     gain = float(other["held_out"] - own["held_out"])
     error = float(other.get("held_out_se", np.nan))
     if folds < 2 or np.isnan(error):

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ardchoice.estimation import design_effect_sentence
+from ardchoice.evaluation import is_same_model, predicts_better
 from ardchoice.record import CONSTANTS_ONLY, EQUAL_SHARES, Note
 from ardchoice.report.checks import convergence, sanity
 from ardchoice.report.findings import Findings, listed
@@ -147,15 +148,23 @@ def _predicts(found: Findings) -> list[Note]:
     frame, unit = found.evaluation.comparisons, found.unit
     if frame is None or not found.evaluation.folds or len(frame) < 2:
         return []
-    own, *others = frame["held_out"].astype(float)
+    first = frame.iloc[0]
+    # The same model under another name is no other.
+    rest = [row for _, row in frame.iloc[1:].iterrows() if not is_same_model(first, row)]
+    if not rest:
+        return []
+    own, others = float(first["held_out"]), [float(row["held_out"]) for row in rest]
     best = int(np.argmax(others))
-    name = model_name(frame["model"].iloc[1 + best])
+    name = model_name(rest[best]["model"])
     text = (
         f"Log-likelihood of held-out {unit} {_minus(own, 1)}; the best of the others "
         f"({name}) {_minus(others[best], 1)}."
     )
     if own > others[best]:
         return [Note("good", f"Predicts held-out {unit} better than the models beside it", text)]
+    is_known = not np.isnan(float(rest[best].get("held_out_se", np.nan)))
+    if is_known and not predicts_better(first, rest[best], found.evaluation.folds):
+        return [Note("good", f"Predicts held-out {unit} as well as the models beside it", text)]
     return [Note("look", f"{name} predicts held-out {unit} better", text)]
 
 
