@@ -10,7 +10,9 @@ from ardchoice.estimation import Result
 from ardchoice.exports.description import Coefficient, Description
 from ardchoice.exports.names import words
 from ardchoice.exports.quoting import number
-from ardchoice.families import LatentClass, Nested
+from ardchoice.families import LatentClass, Mixed, Nested, structure_of
+
+TRUNCATED = "truncated"
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,8 @@ def family_context(result: Result, model: Description) -> dict[str, Any]:
         out["nests"] = _nests(result.family, result.encoding.alternatives, model)
         out["is_cross"] = result.family.cross
         out["n_scales"] = result.family.arrays(result.encoding.alternatives).n_scales
+    if isinstance(result.family, Mixed):
+        out |= _tastes(result, model)
     if isinstance(result.family, LatentClass):
         out["classes"] = _classes(result.family.classes or 1, model)
     return out
@@ -74,6 +78,14 @@ def family_context(result: Result, model: Description) -> dict[str, Any]:
 
 def must_be_expressible(result: Result, package: str) -> None:
     """Refuse what a package has no words for, though it has the family."""
+    if package == "biogeme" and isinstance(result.family, Mixed):
+        random = result.family.random or {}
+        truncated = [name for name, kind in random.items() if kind.endswith(TRUNCATED)]
+        if truncated:
+            raise ArdchoiceError(
+                f"Biogeme has no truncated normal distribution ({', '.join(truncated)}): export to "
+                "'text' or 'latex', or make it lognormal."
+            )
     if package != "pylogit" or not isinstance(result.family, Nested):
         return
     if result.family.cross:
@@ -89,6 +101,63 @@ def must_be_expressible(result: Result, package: str) -> None:
         raise ArdchoiceError(
             "PyLogit's nested logit takes no weights: export to 'biogeme', 'text' or 'latex'."
         )
+
+
+@dataclass(frozen=True)
+class RandomTaste:
+    """A random coefficient.
+
+    Attributes
+    ----------
+    mean
+        The name of the coefficient that holds its mean; empty for what has none of its own.
+    sd
+        Of its standard deviation.
+    distribution, sign
+    alternatives
+        Numbers of those that share an error component.
+    shared
+        Names of the coefficients that vary together.
+    """
+
+    mean: str
+    sd: str
+    distribution: str
+    sign: int
+    alternatives: tuple[int, ...]
+    shared: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class TasteCorrelation:
+    """Between two random coefficients, by number from 0; the first is the larger."""
+
+    first: int
+    second: int
+    name: str
+
+
+def _tastes(result: Result, model: Description) -> dict[str, Any]:
+    """Random coefficients and their correlations."""
+    structure = structure_of(result.layout)
+    names = [c.name for c in model.coefficients]
+    extras = [extra.name for extra in model.extras]
+    tastes = [
+        RandomTaste(
+            "" if s.column is None else names[s.column],
+            extras[k],
+            s.distribution,
+            s.sign,
+            tuple(j + 1 for j in s.alternatives),
+            tuple(names[c] for c in s.shared),
+        )
+        for k, s in enumerate(structure.spreads)
+    ]
+    correlations = [
+        TasteCorrelation(max(c.first, c.second), min(c.first, c.second), extras[structure.q + k])
+        for k, c in enumerate(structure.correlations)
+    ]
+    return {"tastes": tastes, "correlations": correlations}
 
 
 def _nests(family: Nested, alternatives: tuple[str, ...], model: Description) -> tuple[Nest, ...]:

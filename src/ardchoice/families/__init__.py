@@ -34,6 +34,7 @@ from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
 from ardchoice.families.mixed.persons import Component
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
+from ardchoice.families.mixed.structure import structure_of
 from ardchoice.families.mixed.tastes import TasteDraws, taste_draws
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
@@ -110,6 +111,7 @@ __all__ = [
     "scored_pass",
     "screen_nests",
     "start_near",
+    "structure_of",
     "taste_draws",
     "taste_values",
     "utilities",
