@@ -319,3 +319,13 @@ def test_drawn_choices_must_be_available() -> None:
 
 def test_levels_are_texts_of_the_values() -> None:
     assert levels_of(read_table(), "CLASS") == ["1", "1", "2", "2", "2", "2", "1", "1"]
+
+
+def test_a_table_that_changes_afterwards_does_not_change_what_was_read() -> None:
+    table = pd.DataFrame({"choice": ["a", "b", "a"], "a_x": [1.0, 2, 3], "b_x": [4.0, 5, 6]})
+    data = ac.read_wide(
+        table, alternatives=["a", "b"], choice="choice", attributes={"x": "{alt}_x"}
+    )
+    table.iloc[:, 1:] = -1.0
+    np.testing.assert_array_equal(data.attributes["x"].of(0), [1, 2, 3])
+    np.testing.assert_array_equal(data.attributes["x"].of(1), [4, 5, 6])

@@ -9,6 +9,7 @@ from datetime import date, timedelta
 from datetime import time as clock_time
 from decimal import Decimal
 from fractions import Fraction
+from functools import cached_property
 from pathlib import Path
 from types import NoneType
 from typing import Any
@@ -97,8 +98,13 @@ class Table:
         """The column names, in order."""
         return list(dict.fromkeys([*self.frame.columns, *(name for name, _ in self.derived)]))
 
+    @cached_property
+    def _written(self) -> frozenset[str]:
+        # Listing them takes time that grows with their number, for every column that is asked for.
+        return frozenset(self.frame.columns)
+
     def __contains__(self, column: object) -> bool:
-        return column in self.frame.columns or any(name == column for name, _ in self.derived)
+        return column in self._written or any(name == column for name, _ in self.derived)
 
     def column(self, name: str) -> Series:
         """The column of that name, or an error that lists the nearest names."""
@@ -137,12 +143,14 @@ class Table:
         )
 
     def _as_written(self, name: str) -> Series:
-        if name not in self.frame.columns:
+        if name not in self._written:
             raise ArdchoiceError(
                 f"Column {name!r} is not in {self.name}. {did_you_mean(name, self.columns)}"
             )
         series = self.frame[name]
         kind = series.dtype
+        if kind == nw.Float64:
+            return Series(name, np.array(series.to_numpy(), dtype=float))
         if isinstance(kind, nw.Categorical | nw.Enum):
             return Series(name, _objects(series.to_list()), _declared_order(series))
         if kind.is_integer() and not series.null_count():

@@ -41,6 +41,10 @@ class WideRows(PlacedRows):
                 # Only available cells count: anything may be in the others.
                 here = self.available[self.names.index(alternative)]
                 one = self.table.column(column)
+                if here.all():
+                    series.append(one)
+                    index.append(self.index)
+                    continue
                 series.append(replace(one, values=one.values[here]))
                 index.append(replace(self.index, position=self.index.position[here]))
             labels = tuple(f"{name} of {alternative}" for alternative in columns)
@@ -51,6 +55,8 @@ class WideRows(PlacedRows):
     def grid(self, positions: tuple[int, ...], values: AnyArray, fill: float) -> AnyArray:
         """Values of an attribute as (A, N), `fill` where the alternative is unavailable."""
         used = self.available[list(positions)]
+        if used.all():
+            return np.asarray(values).reshape(used.shape)
         out = np.full(used.shape, fill, dtype=values.dtype)
         out[used] = values
         return out
@@ -116,7 +122,8 @@ def _columns(
                     f"{name}: there is no alternative {alternative!r}. "
                     f"{did_you_mean(alternative, alternatives)}"
                 )
-            must_have(source, column, f"{name} of {alternative}")
+            if column not in source:
+                must_have(source, column, f"{name} of {alternative}")  # says what is wrong
         if not named:
             raise ArdchoiceError(f"{name}: the dict alternative -> column is empty.")
         return {a: named[a] for a in alternatives if a in named}
