@@ -131,6 +131,10 @@ class Workers:
                 if run.top.done():
                     raise
                 self._must_be_there(None)
+            except UnboundLocalError:
+                # What distributed raises where a wait is cancelled just as its time runs out.
+                if run.top.status == "error":
+                    raise  # of the work
 
     @contextmanager
     def _cancelling(self, run: _Pass) -> Iterator[None]:
