@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+import numpy as np
+
 from ardchoice.ard import ArdFit, Solver, fit_ard
 from ardchoice.checkpoints import Checkpointer
 from ardchoice.data import ChoiceData
@@ -16,6 +18,8 @@ from ardchoice.record import FamilyComparison, PersonDifferences, TermsAndTastes
 from ardchoice.selection import JointSelection, Rule, Structure, confirm, select, select_jointly
 from ardchoice.space import SearchSpace, Specification
 
+MOST_ANSWERS = 1_000_000
+"""Beyond them the test is made only where it is asked for: it takes products of all columns."""
 STRONGEST_NAMED = 2
 """Coefficients that are named where persons differ."""
 Estimated = tuple[Result, tuple[str, ...]]
@@ -92,11 +96,15 @@ class Stages:
         """Whether persons differ beyond a multinomial logit; None where that cannot be known."""
         people, answers = result.n_persons, len(result.data)
         is_mnl = isinstance(result.family, Mnl) and len(result.names) > 0
-        if not is_mnl or people is None or people == answers:
+        if not is_mnl or people is None or people == answers or answers > MOST_ANSWERS:
             return None
 
-        def work() -> PersonDifferences:
-            frame = result.heterogeneity()
+        def work() -> PersonDifferences | None:
+            try:
+                frame = result.heterogeneity()
+            except np.linalg.LinAlgError:
+                # Columns that are all but collinear: nothing can be said.
+                return None
             joint = frame.iloc[-1]
             first = frame.iloc[:-1].dropna(subset="z").head(STRONGEST_NAMED)
             strongest = tuple(
