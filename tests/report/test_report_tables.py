@@ -117,8 +117,9 @@ def test_figures_are_there_in_three_kinds_and_names_in_them_are_text(tmp_path: P
     made = write_figures(hostile_study(), tmp_path)
     heads = {"svg": b"<?xml", "png": b"\x89PNG", "pdf": b"%PDF"}
     assert set(made) == set(tmp_path.iterdir())
-    # This study has neither compared families nor classes.
-    drawn = [name for name in FIGURES if name not in ("families", "classes", "scenarios")]
+    # This study is a multinomial logit, and compared no families and no scenarios.
+    others = ("families", "classes", "tastes", "scenarios")
+    drawn = [name for name in FIGURES if name not in others]
     assert {p.name for p in made} == {f"{n}.{k}" for n in drawn for k in heads}
     for path in made:
         assert path.read_bytes().startswith(heads[path.suffix[1:]])
