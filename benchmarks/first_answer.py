@@ -215,7 +215,7 @@ TABLES: dict[str, Known] = {
         "larch",
         "larch/data_warehouse/artificial_long.csv.gz",
         {"layout": "long", "situation": "id", "alternative": "alt", "chosen": "choice"},
-        _set("1 2 3 4"),
+        _set("1 2 3"),
         _set("price time conven comfort meals petfr emipp nonsig1 nonsig2 nonsig3"),
     ),
 }
