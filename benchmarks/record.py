@@ -28,7 +28,8 @@ that order, up to 3e-7 in the example of the README. Make both records on one ma
 
 Where a later feature changed what is selected on purpose, items are made as before it: answers
 count as independent, `Ebic(cluster=False)`, and EBIC charges constants and generic linear
-attributes for the size of the search like all other terms, for which there is no option.
+attributes for the size of the search like all other terms, and weights are not scaled to a mean of
+one, for which there is no option.
 
 What differs for a known reason is marked "known", within a limit of its own, and is not counted
 among the items that agree (`KNOWN_DIFFERENCES`).
@@ -301,19 +302,24 @@ def long_table(situations: int) -> pd.DataFrame:
 def read_trips(
     table: pd.DataFrame | Path, person: str | None, *, stream: bool = False
 ) -> ac.ChoiceData:
-    """The long table, in memory or with stream=True."""
-    return ac.read_long(
-        table,
-        situation="trip",
-        alternative="mode",
-        chosen="chosen",
-        attributes=["time", "cost"],
-        covariates={"age": ac.Categorical(), "income": ac.Numeric()},
-        alternatives=MODES,
-        person=person,
-        weight="weight",
-        stream=stream,
-    )
+    """The long table, in memory or with stream=True; weights as they stand in it."""
+    unscaled = [
+        patch(f"ardchoice.data.{module}.weight_scale", return_value=1.0)
+        for module in ("weights", "stream")
+    ]
+    with unscaled[0], unscaled[1]:
+        return ac.read_long(
+            table,
+            situation="trip",
+            alternative="mode",
+            chosen="chosen",
+            attributes=["time", "cost"],
+            covariates={"age": ac.Categorical(), "income": ac.Numeric()},
+            alternatives=MODES,
+            person=person,
+            weight="weight",
+            stream=stream,
+        )
 
 
 def trips_specified(data: ac.ChoiceData, executor: Any = None) -> Numbers:
