@@ -56,6 +56,17 @@ def test_cells_with_more_than_a_value_are_refused_by_column_and_row(
         read(frame)
 
 
+@pytest.mark.parametrize("cell", [[1, 2], {"a": 1}, np.arange(2), object])
+@pytest.mark.parametrize("column", ["ID", "G"])
+def test_such_cells_are_refused_below_hundreds_of_rows_of_text(cell: object, column: str) -> None:
+    frame = table(400, 1, usual)
+    values: list[object] = [f"t{i % 200}" for i in range(400)]
+    values[350] = cell
+    frame[column] = pd.Series(values, dtype=object)
+    with pytest.raises(ArdchoiceError, match=rf"Column '{column}' .*neither a number nor.*\(350\)"):
+        read(frame)
+
+
 @pytest.mark.parametrize(("offset", "unit"), [(3e7, 60.0), (1.7e9, 3600.0)])
 def test_an_attribute_far_from_zero_gives_the_same_specification(
     offset: float, unit: float

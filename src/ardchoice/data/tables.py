@@ -158,7 +158,7 @@ class Table:
         if kind == nw.Boolean or (kind.is_numeric() and not kind.is_integer()):
             return Series(name, np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
         values = _objects(series.to_list())
-        if kind == nw.String:
+        if kind == nw.String and not _holds_objects(series):
             return Series(name, values)
         self._refuse_nested(name, values)
         present = [v for v in values if v is not None]
@@ -167,6 +167,12 @@ class Table:
         if kind.is_integer() and max(map(abs, present)) > LARGEST_EXACT_INTEGER:
             return Series(name, values)
         return Series(name, np.array([np.nan if v is None else _float(v) for v in values]))
+
+
+def _holds_objects(series: nw.Series[Any]) -> bool:
+    """Whether its cells may be anything: narwhals calls it text by its first hundred rows."""
+    dtype: object = getattr(series.to_native(), "dtype", None)
+    return dtype == np.dtype(object)
 
 
 def _is_single(kind: type) -> bool:
