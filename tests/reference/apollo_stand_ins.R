@@ -1,6 +1,7 @@
 # What Apollo's functions are documented to do, as far as the scripts call them: enough to run a
-# script without Apollo. `apollo_estimate` does not estimate: it evaluates the likelihood at zero
-# and at the estimates that the script expects.
+# script without Apollo. `apollo_estimate` does not estimate: it evaluates the likelihood where the
+# script starts (zero, scales of nests at 1, latent classes apart) and at the estimates that it
+# expects.
 
 library <- function(...) invisible(NULL)
 apollo_initialise <- function() invisible(NULL)
@@ -12,7 +13,8 @@ apollo_validateInputs <- function() {
   beta <- get("apollo_beta", globalenv())
   stopifnot(
     is.data.frame(database), !anyNA(database), control$indivID %in% names(database),
-    !anyDuplicated(names(beta)), !any(names(beta) %in% names(database)), all(beta == 0),
+    !anyDuplicated(names(beta)), !any(names(beta) %in% names(database)),
+    exists("apollo_lcPars", globalenv()) || all(beta == grepl("^MU(_|$)", names(beta))),
     !is.unsorted(database[[control$indivID]]),
     control$panelData == any(duplicated(database[[control$indivID]]))
   )
@@ -23,10 +25,14 @@ apollo_validateInputs <- function() {
 apollo_attach <- function(apollo_beta, apollo_inputs) {
   attach(as.list(apollo_beta), name = "beta", warn.conflicts = FALSE)
   attach(apollo_inputs$database, name = "database", warn.conflicts = FALSE)
+  if (!exists("apollo_lcPars", globalenv())) return(invisible(NULL))
+  classes <- get("apollo_lcPars", globalenv())(apollo_beta, apollo_inputs)
+  attach(classes, name = "classes", warn.conflicts = FALSE)
 }
 apollo_detach <- function(apollo_beta, apollo_inputs) {
   detach("beta", character.only = TRUE)
   detach("database", character.only = TRUE)
+  if ("classes" %in% search()) detach("classes", character.only = TRUE)
 }
 
 # The probability of the chosen alternative among those available.
@@ -45,14 +51,80 @@ apollo_mnl <- function(mnl_settings, functionality) {
   p[cbind(seq_len(n), match(s$choiceVar, s$alternatives))]
 }
 
+# By the definition of the nested logit: a node is chosen among those of its parent with
+# probability proportional to exp(utility / lambda of the parent), and a nest has the utility
+# lambda log sum exp(utility / lambda) over its nodes.
+apollo_nl <- function(nl_settings, functionality) {
+  s <- nl_settings
+  nodes <- unlist(s$nlStructure, use.names = FALSE)
+  stopifnot(names(s$nlStructure)[1] == "root", s$nlNests$root == 1, !anyDuplicated(nodes),
+            setequal(names(s$nlStructure), names(s$nlNests)),
+            setequal(c("root", nodes), c(names(s$alternatives), names(s$nlNests))),
+            !any(names(s$alternatives) %in% names(s$nlNests)))
+  n <- length(s$choiceVar)
+  value <- function(node) {
+    if (node %in% names(s$alternatives)) {
+      return(ifelse(rep_len(s$avail[[node]], n) == 1, rep_len(s$utilities[[node]], n), -Inf))
+    }
+    lambda <- s$nlNests[[node]]
+    inner <- sapply(s$nlStructure[[node]], value) / lambda
+    most <- pmax(apply(inner, 1, max), -1e300)
+    lambda * (most + log(rowSums(exp(inner - most))))
+  }
+  p <- rep(1, n)
+  for (nest in names(s$nlStructure)) {
+    lambda <- s$nlNests[[nest]]
+    for (node in s$nlStructure[[nest]]) {
+      below <- node
+      while (any(below %in% names(s$nlStructure))) below <- unlist(s$nlStructure[below])
+      chosen <- s$choiceVar %in% s$alternatives[below]
+      share <- exp((value(node) - value(nest)) / lambda)
+      p[chosen] <- p[chosen] * share[chosen]
+    }
+  }
+  stopifnot(is.finite(p))
+  p
+}
+
+# Shares of classes, by choice (or one number, where they have only constants).
+apollo_classAlloc <- function(classAlloc_settings) {
+  s <- classAlloc_settings
+  stopifnot(identical(names(s$classes), names(s$utilities)), s$classes == seq_along(s$classes))
+  odds <- lapply(s$utilities, exp)
+  lapply(odds, function(one) one / Reduce("+", odds))
+}
+
+# Shares by choice are averaged over the choices of a person where likelihoods go by person.
+apollo_lc <- function(lc_settings, apollo_inputs, functionality) {
+  inside <- lc_settings$inClassProb
+  shares <- lc_settings$classProb
+  stopifnot(is.list(inside), length(inside) == length(shares),
+            length(unique(sapply(inside, sum))) == length(inside),
+            abs(Reduce("+", shares) - 1) < 1e-10)
+  person <- apollo_inputs$database[[apollo_inputs$apollo_control$indivID]]
+  fit <- function(share, p) {
+    if (length(share) %in% c(1, length(p))) return(share)
+    as.vector(tapply(share, person, mean))
+  }
+  Reduce("+", Map(function(p, share) p * fit(share, p), inside, shares))
+}
+
+# Of choices, or of persons, whose choices must then have one weight.
 apollo_weighting <- function(P, apollo_inputs, functionality) {
   weight <- apollo_inputs$database[[apollo_inputs$apollo_control$weights]]
-  lapply(P, function(p) p^weight)
+  person <- apollo_inputs$database[[apollo_inputs$apollo_control$indivID]]
+  first <- !duplicated(person)
+  lapply(P, function(p) {
+    if (length(p) == length(weight)) return(p^weight)
+    stopifnot(length(p) == sum(first), weight == weight[first][match(person, person[first])])
+    p^weight[first]
+  })
 }
 apollo_panelProd <- function(P, apollo_inputs, functionality) {
   stopifnot(apollo_inputs$apollo_control$panelData)
   person <- apollo_inputs$database[[apollo_inputs$apollo_control$indivID]]
-  lapply(P, function(p) tapply(p, person, prod))
+  by_person <- function(p) as.vector(tapply(p, person, prod))
+  if (is.list(P)) lapply(P, by_person) else by_person(P)
 }
 apollo_prepareProb <- function(P, apollo_inputs, functionality) P[["model"]]
 

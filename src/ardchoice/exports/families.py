@@ -8,7 +8,7 @@ from typing import Any
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result
 from ardchoice.exports.description import Coefficient, Description
-from ardchoice.exports.names import words
+from ardchoice.exports.names import Names, words
 from ardchoice.exports.quoting import number
 from ardchoice.families import LatentClass, Mixed, Nested, structure_of
 
@@ -86,7 +86,14 @@ def must_be_expressible(result: Result, package: str) -> None:
                 f"Biogeme has no truncated normal distribution ({', '.join(truncated)}): export to "
                 "'text' or 'latex', or make it lognormal."
             )
-    if package != "pylogit" or not isinstance(result.family, Nested):
+    if not isinstance(result.family, Nested):
+        return
+    if package == "apollo" and result.family.cross:
+        raise ArdchoiceError(
+            "Cross-nested logits are not written for Apollo: export to 'biogeme', 'text' or "
+            "'latex'."
+        )
+    if package != "pylogit":
         return
     if result.family.cross:
         raise ArdchoiceError(
@@ -171,7 +178,9 @@ def _nests(family: Nested, alternatives: tuple[str, ...], model: Description) ->
             arrays.allocation_base.tolist(), arrays.allocation_slopes.tolist(), strict=True
         )
     ]
-    legal = list(words(arrays.names, "NEST").values())
+    # Apollo has nests and alternatives in one tree, so their names differ.
+    free_names = Names(alternative.name for alternative in model.alternatives)
+    legal = [free_names.new("NEST", text) for text in words(arrays.names, "NEST").values()]
     out = []
     for k in range(arrays.n_nests):
         members = tuple(
@@ -181,7 +190,7 @@ def _nests(family: Nested, alternatives: tuple[str, ...], model: Description) ->
         )
         if k < len(legal):
             scale = scales[arrays.scale_of[k]]
-            out.append(Nest(f"NEST_{legal[k]}", arrays.names[k], scale, members))
+            out.append(Nest(legal[k], arrays.names[k], scale, members))
         else:
             alone = model.alternatives[members[0].number - 1]
             out.append(Nest(f"ALONE_{alone.name}", alone.text, "", members))
