@@ -10,7 +10,7 @@ import ardchoice as ac
 from ardchoice.ard import posterior_probabilities
 from ardchoice.evaluation import best_predictor, evaluate
 from ardchoice.record import Evaluation
-from ardchoice.selection import inclusion
+from ardchoice.selection import Rule, inclusion
 from selection.selection_support import made, table, usual
 
 CLOSE = 5e-4
@@ -97,6 +97,24 @@ def test_the_three_are_compared_on_the_same_folds(study: ac.Study, evaluation: E
     np.testing.assert_allclose(frame["difference"], apart.sum(axis=0), atol=0.05)
     error = np.sqrt(3) * apart.std(axis=0, ddof=1)
     np.testing.assert_allclose(frame["difference_se"], error, atol=0.05)
+
+
+def test_what_folds_select_again_is_found_once_and_serves_the_three_as_well(
+    study: ac.Study, evaluation: Evaluation, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    searches = []
+
+    def counted(fit: ac.ArdFit, rule: Rule, structure: ac.Structure) -> ac.Specification:
+        searches.append(fit)
+        return ac.select(fit, rule, structure=structure)
+
+    monkeypatch.setattr("ardchoice.evaluation.averaging.select", counted)
+    found = evaluate(study, folds=3, search_in_folds=True)
+    assert len(searches) == 3
+    assert (found.searched, evaluation.searched) == (True, False)
+    assert found.predictors is not None
+    assert evaluation.predictors is not None
+    pd.testing.assert_frame_equal(found.predictors, evaluation.predictors, check_exact=True)
 
 
 def test_the_best_predictor_is_named_with_how_sure_that_is() -> None:

@@ -108,6 +108,7 @@ def test_a_search_that_some_persons_are_needed_for_costs_no_evaluation() -> None
         study.evaluated(folds=2, search_in_folds=True)
     assert (found.searched, found.stability) == (False, None)
     plain = evaluate(study, folds=2)
+    assert "Averaged predictions not compared" in " ".join(map(str, plain.notes))
     assert found.comparisons is not None
     assert plain.comparisons is not None
     pd.testing.assert_frame_equal(found.comparisons, plain.comparisons)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
 
 import numpy as np
@@ -23,6 +24,7 @@ from ardchoice.estimation import (
 from ardchoice.numerics import single_blas_thread
 from ardchoice.record import AVERAGED, POSTERIOR, SELECTED_MODEL, StudyRecord
 from ardchoice.selection import Inclusion, RefitCache, inclusion, select
+from ardchoice.space import Specification
 
 AVERAGED_SHARE, MOST_AVERAGED = 0.99, 40
 """Of the weight of all specifications that predictions are averaged over, and most of these."""
@@ -153,23 +155,48 @@ def compare_predictors(
         keep=keep,
         stage="predictors",
     )
-    each = np.array([[score.loglik for score in fold.scores] for fold in validated.folds])
+    return predictors_of([fold.scores for fold in validated.folds])
+
+
+def predictors_of(scores: Sequence[Sequence[FoldScore]]) -> pd.DataFrame:
+    """As `compare_predictors` gives it, from the scores of the three in every fold."""
+    each = np.array([[score.loglik for score in three] for three in scores])
     apart = each - each[:, :1]
     return pd.DataFrame(
         {
             "predictor": [SELECTED_MODEL, AVERAGED, POSTERIOR],
             "held_out": each.sum(axis=0),
             "difference": apart.sum(axis=0),
-            "difference_se": np.sqrt(folds) * apart.std(axis=0, ddof=1),
+            "difference_se": np.sqrt(len(each)) * apart.std(axis=0, ddof=1),
         }
     )
 
 
 def _three(record: StudyRecord, train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
-    """The held-out log-likelihood of one fold by each of the three."""
+    return score_predictors(record, *search_again(record, train), test)
+
+
+def search_again(record: StudyRecord, train: ChoiceData) -> tuple[ArdFit, Specification]:
+    """Relevance and selection of a study repeated without the held-out persons."""
     options = {name: getattr(record.fit, name) for name in ("family", "solver", "prior")}
     fit = fit_ard(train, record.space, **options)
-    specification = select(fit, record.rule, structure=record.structure)
+    return fit, select(fit, record.rule, structure=record.structure)
+
+
+def score_predictors(
+    record: StudyRecord, fit: ArdFit, specification: Specification, test: ChoiceData
+) -> list[FoldScore]:
+    """The held-out log-likelihood of one fold by each of the three.
+
+    Parameters
+    ----------
+    record
+        A study.
+    fit, specification
+        As `search_again` finds them without the held-out persons.
+    test
+        What these choose.
+    """
     found = inclusion(fit, specification, record.rule, record.structure)
     with single_blas_thread():
         selected = frozenset(fit.terms.index(t) for t in specification.terms)

@@ -10,7 +10,7 @@ from functools import partial
 import numpy as np
 import pandas as pd
 
-from ardchoice.ard import fit_ard
+from ardchoice.ard import ArdFit
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError, SpecificationError
@@ -28,6 +28,9 @@ from ardchoice.evaluation.averaging import (
     compare_predictors,
     inclusion_table,
     is_small,
+    predictors_of,
+    score_predictors,
+    search_again,
 )
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
@@ -48,7 +51,7 @@ from ardchoice.record import (
     Path,
     StudyRecord,
 )
-from ardchoice.selection import Bic, Ebic, Structure, select
+from ardchoice.selection import Bic, Ebic, Structure
 from ardchoice.space import Specification, as_specification
 
 
@@ -101,11 +104,14 @@ def evaluate(
     models = _models(record, compare or {})
     notes: list[Note] = []
     validated, searched = _validate(record, models, folds, search_in_folds, listener, keep, notes)
+    three = _scored_in_folds(validated, len(models))
     stable = _stability(record, stability_pairs, listener, keep, notes) if stability_pairs else None
     sure = None
     if can_be_averaged(record.fit):
         PhaseProgress("evaluate", listener)(0, 0, "inclusion probabilities")
         sure = keep.stage("inclusion", partial(inclusion_table, record))
+    if three is None and searched == search_in_folds:  # else no search in folds would succeed
+        three = _predictors(record, folds, search_in_folds, listener, keep, notes)
     return Evaluation(
         path=path,
         comparisons=_comparisons(data, models, validated, record.structure),
@@ -117,7 +123,7 @@ def evaluate(
         scenarios=study_scenarios(record.result, scenarios or {}),
         inclusion=sure,
         both_ways=_both_ways(record, folds, listener, keep),
-        predictors=_predictors(record, folds, search_in_folds, listener, keep, notes),
+        predictors=three,
     )
 
 
@@ -303,21 +309,22 @@ def _validate(
     report = PhaseProgress("evaluate", listener)
 
     def procedure(train: ChoiceData, test: ChoiceData) -> list[FoldScore]:
-        scores = []
+        """Scores of the models; after them, where the search is repeated, of the predictors."""
+        found = _search_again(record, train) if search else None
+        scores: list[FoldScore] = []
         for m, model in enumerate(models):
-            again = search and m == 0
-            specification = _search_again(record, train) if again else model.specification
+            again = None if m else found
             score = score_refit(
                 train,
                 test,
-                specification,
+                model.specification if again is None else again[1],
                 model.family,
                 whole_sample=record.data,
-                near=None if again else model.result,
+                near=model.result if again is None else None,
                 with_probabilities=m == 0,
             )
             scores.append(score)
-        return scores
+        return scores if found is None else [*scores, *_predicted(record, *found, test)]
 
     def validate(stage: str) -> CrossValidation:
         return cross_validate(
@@ -340,14 +347,34 @@ def _validate(
     return validate("fold"), False
 
 
-def _search_again(record: StudyRecord, train: ChoiceData) -> Specification:
+def _search_again(record: StudyRecord, train: ChoiceData) -> tuple[ArdFit, Specification]:
     """What would have been selected without the held-out persons."""
     try:
-        options = {name: getattr(record.fit, name) for name in ("family", "solver", "prior")}
-        found = fit_ard(train, record.space, **options)
-        return select(found, record.rule, structure=record.structure)
+        return search_again(record, train)
     except ArdchoiceError as error:
         raise _NoSearchError(str(error)) from error
+
+
+def _predicted(
+    record: StudyRecord, fit: ArdFit, specification: Specification, test: ChoiceData
+) -> list[FoldScore]:
+    """Of the three predictors; none where they cannot be compared, which `_predictors` notes."""
+    if not can_be_averaged(record.fit):
+        return []
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", ArdchoiceWarning)
+            return score_predictors(record, fit, specification, test)
+    except FileError:
+        raise
+    except ArdchoiceError:
+        return []
+
+
+def _scored_in_folds(validated: CrossValidation, models: int) -> pd.DataFrame | None:
+    """The three predictors, where every fold scored them behind so many models."""
+    scores = [fold.scores[models:] for fold in validated.folds]
+    return predictors_of(scores) if scores and all(scores) else None
 
 
 def _calibration(data: ChoiceData, validated: CrossValidation) -> pd.DataFrame | None:
