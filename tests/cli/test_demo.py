@@ -33,7 +33,7 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
         assert line in printed
     # It is a study like any other.
     again = command("run", folder / "study.toml", "--resume")
-    assert "15,236.1" in again.stdout
+    assert "15,305.4" in again.stdout
     assert "finished before: there was nothing to do" in again.stderr
 
 
