@@ -249,8 +249,7 @@ def _ratio_sums(
     out = np.zeros((len(pieces), len(pairs), 2))
     for rows, _, slopes in slopes_of(data, model.encoding, attribute, of):
         block = inside.design.block(rows)
-        p = inside.probabilities(block)
-        responses = {i: inside.attribute_response(block, i, slopes) for i, _ in pairs}
+        p, responses = inside.attribute_responses(block, {i for i, _ in pairs}, slopes)
         for s, (_, members) in enumerate(pieces):
             w = data.weights_of(rows) * members[rows]
             for k, (i, j) in enumerate(pairs):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -56,9 +57,11 @@ class BlockModel:
         """Shape (J, B)."""
         return self.family.probabilities(self.theta, block, self.layout)
 
-    def attribute_response(self, block: Block, alternative: int, slopes: Block) -> Floats:
-        """∂P_j/∂x_i of every alternative j, as an attribute of one, i, changes; shape (J, B)."""
-        return self.family.attribute_response(self.theta, block, self.layout, alternative, slopes)
+    def attribute_responses(
+        self, block: Block, alternatives: Iterable[int], slopes: Block
+    ) -> tuple[Floats, dict[int, Floats]]:
+        """P, and ∂P_j/∂x_i of every j as an attribute of one, i, changes; shape (J, B) each."""
+        return self.family.attribute_responses(self.theta, block, self.layout, alternatives, slopes)
 
 
 def probabilities(model: Model, data: ChoiceData) -> Floats:

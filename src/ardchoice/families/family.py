@@ -508,6 +508,20 @@ class Family(ABC):
         )
         return np.asarray((above - below) / (2 * step))
 
+    def attribute_responses(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        alternatives: Iterable[int],
+        slopes: Block,
+    ) -> tuple[Floats, dict[int, Floats]]:
+        """Probabilities, shape (J, B), and `attribute_response` of several alternatives."""
+        responses = {
+            i: self.attribute_response(theta, block, layout, i, slopes) for i in alternatives
+        }
+        return self.probabilities(theta, block, layout), responses
+
     def share_gradient(
         self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats
     ) -> Floats:

@@ -30,6 +30,7 @@ from ardchoice.families.mixed.options import Draw, correlations_of, spreads_of
 from ardchoice.families.mixed.persons import persons_of
 from ardchoice.families.mixed.prediction import (
     chunks,
+    mean_attribute_responses,
     mean_probabilities,
     mean_response,
     population,
@@ -258,6 +259,32 @@ class Mixed(Family):
         phi = in_loadings(structure, theta)
         tastes = population(structure, phi, self.seed)
         return mean_response(block, structure, phi, tastes, alternative)
+
+    def attribute_response(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        alternative: int,
+        slopes: Block,
+    ) -> Floats:
+        """∂P_j/∂x_i, integrated over tastes; shape (J, B)."""
+        found = self.attribute_responses(theta, block, layout, [alternative], slopes)
+        return found[1][alternative]
+
+    def attribute_responses(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        alternatives: Iterable[int],
+        slopes: Block,
+    ) -> tuple[Floats, dict[int, Floats]]:
+        """The same of several alternatives, with the probabilities, at the same nodes."""
+        structure = structure_of(layout)
+        phi = in_loadings(structure, theta)
+        tastes = population(structure, phi, self.seed)
+        return mean_attribute_responses(block, structure, phi, tastes, alternatives, slopes)
 
     def share_gradient(
         self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats

@@ -5,7 +5,7 @@ All situations share the same nodes, so that probabilities are smooth in the par
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import numpy as np
@@ -128,6 +128,41 @@ def mean_response(
         out[:, chunk.rows] = -np.einsum("jbr,br->jb", p, p[alternative]) / p.shape[2]
         out[alternative, chunk.rows] += p[alternative].mean(axis=1)
     return out
+
+
+def mean_attribute_responses(
+    block: Block,
+    structure: Structure,
+    phi: Floats,
+    tastes: Tastes,
+    alternatives: Iterable[int],
+    slopes: Block,
+) -> tuple[Floats, dict[int, Floats]]:
+    """P, and ∂P_j/∂x_i = E[P_j (1[i=j] - P_i) ∂V_i/∂x_i] over tastes, of every i; (J, B) each."""
+    d = structure.n_columns
+    fixed = phi[:d].copy()
+    fixed[structure.columns[structure.columns < d]] = 0.0
+    p = np.empty(block.shape)
+    out = {i: np.empty(block.shape) for i in alternatives}
+    for chunk in chunks(block, structure, phi, tastes):
+        p[:, chunk.rows] = chunk.p.mean(axis=2)
+        push = _slopes(slopes, structure, chunk.rows)
+        for i, response in out.items():
+            slope = (push[i, :, :d] @ fixed)[:, None] + push[i][:, structure.columns] @ tastes.beta
+            own = slope * chunk.p[i]
+            response[:, chunk.rows] = -np.einsum("jbr,br->jb", chunk.p, own) / own.shape[1]
+            response[i, chunk.rows] += own.mean(axis=1)
+    return p, out
+
+
+def _slopes(slopes: Block, structure: Structure, rows: slice) -> Floats:
+    """Derivatives of all columns; shape (J, b, E)."""
+    x = _columns(slopes, structure, rows)
+    # Components are sums of columns, or constants, which have no slope.
+    constant = np.zeros_like(x)
+    for e, component in enumerate(structure.components):
+        component.component.fill(constant, structure.n_columns + e)
+    return np.asarray(x - constant)
 
 
 def summed_gradient(
