@@ -97,7 +97,7 @@ def test_without_persons_every_choice_is_a_person(data):
 @pytest.mark.parametrize(
     "family",
     [
-        ac.Mixed({"*: TT": "normal", "TRAIN: ASC": "normal", "CAR: ASC": "normal"}),
+        ac.Mixed({"*: TT": "normal", "TRAIN: ASC": "normal", "CAR: ASC": "normal"}, nodes=256),
         ac.Nested({"existing": ["TRAIN", "CAR"]}),
         ac.LatentClass(2, starts=1),
     ],

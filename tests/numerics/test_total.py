@@ -1,5 +1,7 @@
 """Sums of many results are made in place, and nobody else's arrays change."""
 
+from dataclasses import dataclass
+
 import numpy as np
 import pytest
 
@@ -31,3 +33,22 @@ def test_a_total_of_numbers_or_arrays_is_their_sum() -> None:
     arrays = [np.ones(2), np.ones(2), np.ones(2)]
     np.testing.assert_array_equal(total(arrays), [3.0, 3.0])
     np.testing.assert_array_equal(arrays[0], [1.0, 1.0])
+
+
+@dataclass(frozen=True, eq=False)
+class CountedSums(Sums):
+    """Sums that a family adds to in its own way."""
+
+    count: int
+
+    def __add__(self, other: "CountedSums") -> "CountedSums":  # type: ignore[override]
+        added = Sums.__add__(self, other)
+        count = self.count + other.count
+        return CountedSums(added.loglik, added.gradient, added.curvature, count)
+
+
+def test_a_total_keeps_what_a_subclass_adds() -> None:
+    found = total(CountedSums(1.0, np.ones(2), np.eye(2), count) for count in (1, 2, 4))
+    assert isinstance(found, CountedSums)
+    assert found.count == 7
+    np.testing.assert_array_equal(found.gradient, [3.0, 3.0])

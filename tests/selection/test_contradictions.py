@@ -116,8 +116,8 @@ def nothing_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("relevance was fitted although the rules contradict one another")
 
-    monkeypatch.setattr("ardchoice.study.fit_ard", refuse)
-    monkeypatch.setattr("ardchoice.study.fit", refuse)
+    monkeypatch.setattr("ardchoice.stages.fit_ard", refuse)
+    monkeypatch.setattr("ardchoice.stages.fit", refuse)
 
 
 @pytest.mark.parametrize("kind", EVERY)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TypeVar
 
-from ardchoice.errors import ArdchoiceError, did_you_mean
+from ardchoice.errors import ArdchoiceError
 from ardchoice.families.family import Family
 
 FAMILIES: dict[str, type[Family]] = {}
@@ -33,7 +33,11 @@ def must_be_family(family: object) -> Family:
     if isinstance(family, type) and issubclass(family, Family):
         hint = f"Write {family.__name__}(), with brackets."
     elif isinstance(family, str):
-        hint = did_you_mean(family, FAMILIES)
+        named = {tag: f"ac.{cls.__name__}()" for tag, cls in FAMILIES.items()}
+        close = named.get(family.lower())
+        hint = f"Write {close}." if close else f"Known: {', '.join(named.values())}."
+        if family == "auto":
+            hint = 'Only ac.specify takes family="auto".'
     else:
         hint = f"Known: {known}."
     raise ArdchoiceError(f"A family is an object such as ac.Mnl(), not {family!r}. {hint}")

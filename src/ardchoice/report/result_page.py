@@ -17,7 +17,7 @@ from ardchoice.report.page import render_page
 from ardchoice.report.sections import implied
 from ardchoice.report.sections.answer import Answer, Tile
 from ardchoice.report.sections.model import estimates_table
-from ardchoice.text import brief, number
+from ardchoice.text import number
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def _answer(found: Findings, result: Result) -> Answer:
     )
     tiles = [
         Tile(f"{result.rho2_bar:.3f}", "adjusted ρ²", f"log-likelihood {result.loglik:,.1f}"),
-        Tile(brief(result.bic).replace("-", "−"), "BIC", f"AIC {result.aic:,.1f}"),
+        Tile(f"{result.bic:,.1f}".replace("-", "−"), "BIC", f"AIC {result.aic:,.1f}"),
     ]
     notes = [Note("good", "Converged", f"Estimation in {result.iterations} Newton steps.")]
     if not result.converged:
