@@ -354,7 +354,8 @@ class Family(ABC):
 
     Class attributes: `tag`, its name in study files and saved studies; `title`, in reports;
     `concave`, whether its log-likelihood is; `panel`, whether its unit is the person;
-    `assumption`, a sentence or two for the report: what the family takes for granted.
+    `assumption`, a sentence or two for the report: what the family takes for granted;
+    `formula`, how probabilities follow from utilities V.
 
     A family must say how to evaluate its log-likelihood, the scores of its units and its
     probabilities. The rest has defaults that hold for any family.
@@ -365,6 +366,7 @@ class Family(ABC):
     concave: ClassVar[bool] = False
     panel: ClassVar[bool] = False
     assumption: ClassVar[str] = ""
+    formula: ClassVar[str] = ""
 
     # -- What a family must have ------------------------------------------------------------
 

@@ -29,15 +29,14 @@ def must_be_family(family: object) -> Family:
     """The family itself; an error that names the known ones where it is none."""
     if isinstance(family, Family):
         return family
-    known = ", ".join(f"{cls.__name__}()" for cls in FAMILIES.values())
+    calls = {tag: f"ac.{cls.__name__}()" for tag, cls in FAMILIES.items()}
+    known = f"Known: {', '.join(calls.values())}."
     if isinstance(family, type) and issubclass(family, Family):
         hint = f"Write {family.__name__}(), with brackets."
-    elif isinstance(family, str):
-        named = {tag: f"ac.{cls.__name__}()" for tag, cls in FAMILIES.items()}
-        close = named.get(family.lower())
-        hint = f"Write {close}." if close else f"Known: {', '.join(named.values())}."
-        if family == "auto":
-            hint = 'Only ac.specify takes family="auto".'
+    elif family == "auto":
+        hint = 'Only ac.specify takes family="auto".'
+    elif isinstance(family, str) and family.lower() in calls:
+        hint = f"Write {calls[family.lower()]}."
     else:
-        hint = f"Known: {known}."
+        hint = known
     raise ArdchoiceError(f"A family is an object such as ac.Mnl(), not {family!r}. {hint}")

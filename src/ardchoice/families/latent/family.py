@@ -104,6 +104,10 @@ class LatentClass(Family):
         "The model is a latent class logit: every person belongs to one of a few classes, tastes "
         "are the same within a class, and within a class the choices of a person are independent."
     )
+    formula: ClassVar[str] = (
+        "Choice probabilities are those of the classes, P = exp V / Σ exp V over the available "
+        "alternatives, weighted by the shares of the classes."
+    )
 
     def __post_init__(self) -> None:
         if self.classes is not None and (not isinstance(self.classes, int) or self.classes < 1):

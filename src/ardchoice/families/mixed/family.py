@@ -104,6 +104,10 @@ class Mixed(Family):
         "the same over the choices of a person, and do not depend on the attributes on offer. "
         "Choices given a person's tastes are a multinomial logit."
     )
+    formula: ClassVar[str] = (
+        "Choice probabilities are P = exp V / Σ exp V over the available alternatives, averaged "
+        "over the distribution of tastes; V is shown at its location parameters."
+    )
 
     def __post_init__(self) -> None:
         if self.random is not None:

@@ -58,6 +58,9 @@ class Mnl(Family):
         "alternatives: how two alternatives share their choices does not depend on what else is on "
         "offer. Where some resemble each other, try a nested or mixed logit."
     )
+    formula: ClassVar[str] = (
+        "Choice probabilities are P = exp V / Σ exp V over the available alternatives."
+    )
 
     def evaluate(
         self,

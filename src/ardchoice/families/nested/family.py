@@ -93,6 +93,10 @@ class Nested(Family):
         "The model is a nested logit: alternatives of a nest share what is not observed, "
         "alternatives of different nests do not, and everyone has the same tastes."
     )
+    formula: ClassVar[str] = (
+        "The probability of a nest is exp I / Σ exp I with I = log(Σ exp μV) / μ over its "
+        "available alternatives, that of an alternative in it exp μV / Σ exp μV."
+    )
 
     def __post_init__(self) -> None:
         if self.nests is None:
