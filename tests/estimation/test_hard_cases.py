@@ -140,8 +140,9 @@ def test_other_mistakes_are_explained() -> None:
         ac.likelihood_ratio_test(result, other)
     with pytest.raises(ac.ArdchoiceError, match="between 0 and 1"):
         result.to_frame(level=95)
-    with pytest.raises(ac.ArdchoiceError, match="Give each result a name"):
-        ac.compare([result, other])  # type: ignore[arg-type]
+    for unnamed in (result, [result, "other"], [], {}):
+        with pytest.raises(ac.ArdchoiceError, match="Give each result a name"):
+            ac.compare(unnamed)  # type: ignore[arg-type]
     with pytest.raises(ac.SpecificationError, match="text such as"):
         ac.parse_specification(None)  # type: ignore[arg-type]
     with pytest.raises(ac.ArdchoiceError, match="must be text"):

@@ -6,7 +6,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.selection import compile_structure, criterion_of
-from selection.selection_support import made, obeys, usual
+from selection.selection_support import made, obeys, price_by_hand, usual
 
 mpl.use("Agg")
 
@@ -76,11 +76,26 @@ def test_every_figure_is_that_of_fit_mnl(path: ac.Path, fit: ac.ArdFit) -> None:
 
 
 def test_the_rule_says_whose_criterion_is_shown(fit: ac.ArdFit) -> None:
-    path = ac.selection_path(fit, rule=ac.Bic(), folds=0)
+    path = ac.selection_path(fit, rule=ac.Bic(cluster=False), folds=0)
     for row in path.frame.itertuples():
         expected = -2 * row.loglik + row.parameters * np.log(len(fit.data))
         assert row.criterion == pytest.approx(expected)
     assert path.criterion == "BIC"
+
+
+def test_where_persons_repeat_terms_have_the_prices_of_the_selection(fit: ac.ArdFit) -> None:
+    prices = price_by_hand(fit)
+    path = ac.selection_path(fit, rule=ac.Bic(), folds=0)
+    dearer = 0
+    for step, row in zip(terms_of(path, fit), path.frame.itertuples(), strict=True):
+        paid = sum(prices[fit.terms.index(t)] for t in step)
+        assert row.criterion == pytest.approx(-2 * row.loglik + paid)
+        dearer += paid > row.parameters * np.log(len(fit.data)) + EXACT
+    assert dearer >= 3
+    selected = ac.select(fit, ac.Bic())
+    paid = sum(prices[fit.terms.index(t)] for t in selected)
+    loglik = ac.fit_mnl(fit.data, selected).loglik
+    assert selected.criterion == pytest.approx(-2 * loglik + paid, abs=2 * EXACT)
 
 
 def test_held_out_is_summed_over_folds_of_persons(

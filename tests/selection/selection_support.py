@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 import pandas as pd
+from scipy import stats
 
 import ardchoice as ac
 
@@ -77,6 +78,27 @@ def numbers(space: ac.SearchSpace, *texts: str) -> frozenset[int]:
     """Positions of terms given by their text."""
     names = [str(t) for t in space.terms]
     return frozenset(names.index(text) for text in texts)
+
+
+# -- What terms cost by BIC ----------------------------------------------------------------------
+
+
+def price_by_hand(fit: ac.ArdFit, *, cluster: bool = True) -> Floats:
+    """Of every candidate: K ln n, or more by its design effect, from what formulas say.
+
+    d Q_K(α) with α = P(χ²_1 > ln(n/d)) and d = 1 + s (D - 1): s = 1.4 for interactions, 0.5 for a
+    form where the linear one is a candidate, too, and 0 for all else.
+    """
+    n, columns = len(fit.data), np.asarray(fit.space.columns)
+    plain = np.log(n) * columns
+    if not cluster:
+        return plain
+    linear = {(t.where, t.what) for t in fit.terms if t.how.name == "linear" and not t.by}
+    bent = [t.how.name != "linear" and (t.where, t.what) in linear for t in fit.terms]
+    share = np.array([1.4 if t.by else 0.5 * b for t, b in zip(fit.terms, bent, strict=True)])
+    d = 1 + share * np.maximum(fit.tests.substitute_effect - 1, 0)
+    clustered = d * stats.chi2.isf(stats.chi2.sf(np.log(n / d), 1), columns)
+    return np.maximum(plain, clustered)
 
 
 # -- Validity, from the docstring of Structure ---------------------------------------------------

@@ -8,7 +8,17 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 import pytest
-from selection_support import every_maximum, made, numbers, obeys, read, subsets, table, usual
+from selection_support import (
+    every_maximum,
+    made,
+    numbers,
+    obeys,
+    price_by_hand,
+    read,
+    subsets,
+    table,
+    usual,
+)
 
 import ardchoice as ac
 from ardchoice.selection.compile import compile_structure
@@ -28,6 +38,7 @@ from ardchoice.selection.signs import SignRules
 from ardchoice.selection.surrogate import Surrogate
 
 Floats = npt.NDArray[np.float64]
+Maxima = dict[frozenset[int], tuple[float, Floats]]
 
 DATA_SETS = 20
 MISSES = 1
@@ -78,9 +89,17 @@ def valid_sets(space: ac.SearchSpace, structure: ac.Structure | None) -> list[fr
     return KNOWN[space.terms]
 
 
+def maxima_of_all(
+    data: ac.ChoiceData, space: ac.SearchSpace, structure: ac.Structure | None
+) -> Maxima:
+    """Of every valid set."""
+    return every_maximum(data, space, valid_sets(space, structure))
+
+
 def best_of_all(
-    data: ac.ChoiceData,
-    space: ac.SearchSpace,
+    maxima: Maxima,
+    fit: ac.ArdFit,
+    rule: ac.Bic,
     structure: ac.Structure | None,
     *allowed: Callable[[frozenset[int], Floats], bool],
 ) -> list[frozenset[int]]:
@@ -88,15 +107,11 @@ def best_of_all(
 
     First of all valid sets, then of those that each further condition allows.
     """
-    terms, price = space.terms, 0.0 if structure is None else structure.linear_unless
-
-    def value(chosen: frozenset[int], loglik: float) -> float:
-        forms = sum(terms[t].how.name == "log1p" and not terms[t].by for t in chosen)
-        count = sum(space.columns[t] for t in chosen)
-        return -2 * loglik + float(np.log(len(data)) * count) + price * forms
-
-    maxima = every_maximum(data, space, valid_sets(space, structure))
-    values = {s: value(s, loglik) for s, (loglik, _) in maxima.items()}
+    prices = price_by_hand(fit, cluster=rule.cluster)
+    if structure is not None:
+        form = [t.how.name == "log1p" and not t.by for t in fit.terms]
+        prices = prices + structure.linear_unless * np.array(form)
+    values = {s: -2 * loglik + float(prices[list(s)].sum()) for s, (loglik, _) in maxima.items()}
     ranked = sorted(values, key=lambda s: values[s])
     return [
         ranked[0],
@@ -104,12 +119,10 @@ def best_of_all(
     ]
 
 
-def selected(
-    data: ac.ChoiceData, space: ac.SearchSpace, structure: ac.Structure | None
-) -> frozenset[int]:
-    specification = ac.select(ac.fit_ard(data, space), ac.Bic(), structure=structure)
-    assert obeys(structure, space, specification.terms)
-    return frozenset(space.terms.index(term) for term in specification)
+def selected(fit: ac.ArdFit, rule: ac.Bic, structure: ac.Structure | None) -> frozenset[int]:
+    specification = ac.select(fit, rule, structure=structure)
+    assert obeys(structure, fit.space, specification.terms)
+    return frozenset(fit.terms.index(term) for term in specification)
 
 
 @pytest.mark.parametrize(
@@ -118,13 +131,20 @@ def selected(
 def test_the_best_of_all_valid_sets_is_found(
     candidates: str, structure: ac.Structure | None
 ) -> None:
-    missed = []
+    rules = (ac.Bic(), ac.Bic(cluster=False))
+    missed: dict[ac.Bic, list[int]] = {rule: [] for rule in rules}
+    apart = 0
     for seed in range(DATA_SETS):
         data = drawn(seed)
         space = ac.SearchSpace(data, specific=False, add=candidates)
-        if selected(data, space, structure) != best_of_all(data, space, structure)[0]:
-            missed.append(seed)
-    assert len(missed) <= MISSES, missed
+        fit, maxima = ac.fit_ard(data, space), maxima_of_all(data, space, structure)
+        best = {rule: best_of_all(maxima, fit, rule, structure)[0] for rule in rules}
+        for rule in rules:
+            if selected(fit, rule, structure) != best[rule]:
+                missed[rule].append(seed)
+        apart += len(set(best.values())) > 1
+    assert max(map(len, missed.values())) <= MISSES, missed
+    assert apart > 0  # so that the prices of repeated answers matter
 
 
 def as_expected(space: ac.SearchSpace, chosen: frozenset[int], beta: Floats) -> bool:
@@ -146,8 +166,10 @@ def test_the_best_of_all_sets_with_expected_signs_is_found() -> None:
     for seed in range(5):
         data = drawn(seed)
         space = ac.SearchSpace(data, specific=False, add=STRUCTURED)
-        free, best = best_of_all(data, space, structure, partial(as_expected, space))
-        assert selected(data, space, structure) == best
+        fit, maxima = ac.fit_ard(data, space), maxima_of_all(data, space, structure)
+        allowed = partial(as_expected, space)
+        free, best = best_of_all(maxima, fit, ac.Bic(), structure, allowed)
+        assert selected(fit, ac.Bic(), structure) == best
         constrained += best != free
     assert constrained >= 3  # where signs decide
 

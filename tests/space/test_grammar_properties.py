@@ -19,7 +19,7 @@ from ardchoice.space import (
     parse_specification,
     parse_term,
 )
-from ardchoice.space.transforms import MAX_CLASSES
+from ardchoice.space.transforms import LARGEST_SHIFT, MAX_CLASSES
 from ardchoice.text import WIDTH
 
 calmly = settings(deadline=None)  # cores may be shared, so the time of one example says nothing
@@ -51,10 +51,11 @@ names = st.one_of(
     st.text(alphabet=st.one_of(st.characters(), st.sampled_from(SIGNS + "ASCx")), max_size=8),
 )
 finite = st.floats(allow_nan=False, allow_infinity=False)
+shifts = st.floats(-LARGEST_SHIFT, LARGEST_SHIFT)
 classes = st.integers(2, MAX_CLASSES)
 transforms = st.one_of(
     st.sampled_from([Linear(), Log(), Log1p(), Sqrt(), Square(), BoxCox()]),
-    st.builds(BoxCox, finite),
+    st.builds(BoxCox, shifts),
     st.builds(Segments, classes),
     st.builds(Quantiles, classes),
     st.builds(Piecewise, st.sets(finite, min_size=1, max_size=5).map(lambda k: tuple(sorted(k)))),

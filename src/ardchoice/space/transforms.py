@@ -229,8 +229,8 @@ class BoxCox(Transform):
             raise SpecificationError("boxcox needs a finite shift, as in boxcox(v, 1).")
         if self.shift is not None and abs(self.shift) > LARGEST_SHIFT:
             raise SpecificationError(
-                f"boxcox takes a shift of at most {LARGEST_SHIFT:g}, not {self.shift:g}: beside a "
-                "larger one values cannot be told from each other."
+                f"boxcox takes a shift of at most {LARGEST_SHIFT:,.0f} either way, not "
+                f"{float(self.shift)!r}: beside a larger one values cannot be told from each other."
             )
 
     @classmethod
