@@ -418,7 +418,7 @@ class StudyRecord:
         Held-out prediction, calibration, path, stability; None until computed.
     seconds, version
     family
-        As it was asked for, where terms were not selected with it; None: that of `fit`.
+        As requested, where terms were not selected with it; None: that of `fit`.
     families
         With ``family="auto"``, the families that were compared.
     joint

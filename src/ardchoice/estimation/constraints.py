@@ -281,7 +281,7 @@ class ConstrainedMaximum:
     diverging
         Directions of φ without a variance, shape (F, r); None for none.
     family
-        As it was estimated, such as with frozen nodes.
+        As estimated, such as with frozen nodes.
     notes
     """
 

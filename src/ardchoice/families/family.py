@@ -339,7 +339,7 @@ class Maximum:
     notes
         What a user must know of it, a sentence each.
     family
-        As it was estimated, such as with frozen nodes; None for the one that was given.
+        As estimated, such as with frozen nodes; None for the one that was given.
     """
 
     fit: NewtonFit

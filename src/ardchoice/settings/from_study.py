@@ -68,7 +68,7 @@ def settings_if_any(record: StudyRecord) -> StudySettings | None:
 
 
 def _model(record: StudyRecord) -> dict[str, Any]:
-    """As it was asked for: terms may have been selected with a simpler family."""
+    """As requested: terms may have been selected with a simpler family."""
     if record.families is not None:
         return {"family": AUTO}
     family = record.family or record.fit.family

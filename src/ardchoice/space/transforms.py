@@ -230,7 +230,7 @@ class BoxCox(Transform):
         if self.shift is not None and abs(self.shift) > LARGEST_SHIFT:
             raise SpecificationError(
                 f"boxcox takes a shift of at most {LARGEST_SHIFT:,.0f} either way, not "
-                f"{float(self.shift)!r}: beside a larger one values cannot be told from each other."
+                f"{float(self.shift)!r}: beside a larger one values are all the same."
             )
 
     @classmethod
