@@ -7,6 +7,7 @@ from ardchoice.estimation.constraints import Constraints
 from ardchoice.estimation.cost_names import cost_of, is_cost, is_time, sloped_attributes
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
+from ardchoice.estimation.estimates import Covariance
 from ardchoice.estimation.maximum_likelihood import estimate, fit, fit_mnl
 from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
 from ardchoice.estimation.nested_tests import (
@@ -17,7 +18,7 @@ from ardchoice.estimation.nested_tests import (
 )
 from ardchoice.estimation.predict import predict_table, predict_with
 from ardchoice.estimation.refit_near import joint_loglik, refit_near
-from ardchoice.estimation.result import Covariance, Result, Score
+from ardchoice.estimation.result import Result, Score
 from ardchoice.estimation.scenarios import (
     Change,
     Curve,

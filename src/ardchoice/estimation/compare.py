@@ -7,7 +7,8 @@ from collections.abc import Mapping, Sequence
 import pandas as pd
 
 from ardchoice.errors import ArdchoiceError
-from ardchoice.estimation.result import Covariance, Result
+from ardchoice.estimation.estimates import Covariance
+from ardchoice.estimation.result import Result
 
 STATISTICS = {
     "parameters": "n_parameters",

@@ -16,7 +16,8 @@ from scipy import linalg
 
 from ardchoice._types import Floats, Ints
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
-from ardchoice.estimation.result import Covariance, Result
+from ardchoice.estimation.estimates import Covariance
+from ardchoice.estimation.result import Result
 from ardchoice.numerics import chi2_sf
 from ardchoice.text import p_value
 

@@ -3,27 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from importlib import import_module
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pandas as pd
-from scipy import special
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, must_be_choice_data
-from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
-from ardchoice.estimation.baselines import constants_loglik
 from ardchoice.estimation.bootstrap import Bootstrap, bootstrap
 from ardchoice.estimation.calibrate import Calibration, calibrated
-from ardchoice.estimation.constraints import Constraints, Restriction
+from ardchoice.estimation.constraints import Constraints
 from ardchoice.estimation.cost_names import cost_of
-from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import (
     Estimate,
@@ -31,10 +26,11 @@ from ardchoice.estimation.elasticities import (
     elasticities,
     marginal_effects,
 )
+from ardchoice.estimation.estimates import Covariance, Estimates, estimate_columns
 from ardchoice.estimation.further import score_further
 from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
-from ardchoice.estimation.model import Model, prediction, probabilities
+from ardchoice.estimation.model import prediction, probabilities
 from ardchoice.estimation.nests import nests, own_nests
 from ardchoice.estimation.prediction_intervals import count_intervals, probability_intervals
 from ardchoice.estimation.scenarios import (
@@ -51,15 +47,11 @@ from ardchoice.estimation.summary import summarise
 from ardchoice.estimation.taste_distributions import ResultPlots, tastes
 from ardchoice.estimation.tastes import (
     class_profiles,
-    mean_coefficients,
-    mean_of_kinds,
     wtp_of_kinds,
 )
 from ardchoice.estimation.wtp import willingness_to_pay
-from ardchoice.families import Family, Mnl, Nested, ParameterLayout, TasteKind
-from ardchoice.space import Specification
+from ardchoice.families import Nested
 
-Covariance = Literal["classical", "robust", "cluster", "bootstrap"]
 MOST_CROSS = 10
 """Up to this many alternatives, cross elasticities are given by default."""
 
@@ -96,213 +88,11 @@ class Score:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Result:
-    """A model estimated by maximum likelihood; P parameters, the first D of them coefficients.
+class Result(Estimates):
+    """A model estimated by maximum likelihood, with everything that follows from it.
 
-    Attributes
-    ----------
-    family
-        How utilities become probabilities.
-    specification
-        What was estimated.
-    encoding
-        How data become columns.
-    coefficients
-        Estimates of all parameters, in the order of `names`, in the user's units; shape (P,).
-    covariances
-        ``"classical"``, ``"robust"`` and, with persons, ``"cluster"``: shape (P, P) each.
-    loglik, null_loglik
-        At the estimates; with equal shares.
-    n_situations, n_persons
-    converged
-        Whether the Newton decrement says that nothing is left to gain.
-    iterations, decrement
-        Newton steps, and the log-likelihood still to be gained at the end.
-    data
-        What it was estimated on.
-    notes
-        What to know of the estimates, a sentence each.
-    constraints
-        What was imposed on the parameters; None for nothing.
+    Its estimates and their statistics are those of `Estimates`.
     """
-
-    specification: Specification
-    encoding: Encoding
-    coefficients: Floats
-    covariances: Mapping[str, Floats]
-    loglik: float
-    null_loglik: float
-    n_situations: int
-    n_persons: int | None
-    converged: bool
-    iterations: int
-    decrement: float
-    data: ChoiceData = field(repr=False)
-    family: Family = Mnl()  # noqa: RUF009 - frozen
-    notes: tuple[str, ...] = ()
-    constraints: Constraints | None = None
-
-    # -- Statistics -------------------------------------------------------------------------
-
-    @cached_property
-    def model(self) -> Model:
-        """What prediction needs of it: family, estimates and encoding."""
-        return Model(self.coefficients, self.encoding, self.family)
-
-    @cached_property
-    def layout(self) -> ParameterLayout:
-        """What every parameter is: its name, kind and term."""
-        return self.family.layout(self.encoding)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The name of every parameter."""
-        return self.layout.names
-
-    @property
-    def n_parameters(self) -> int:
-        """Number of free parameters: P without what is fixed, equal ones once."""
-        restriction = self.restriction
-        return len(self.coefficients) if restriction is None else restriction.turn.shape[1]
-
-    @cached_property
-    def restriction(self) -> Restriction | None:
-        """What the constraints mean for the parameters; None without any."""
-        return None if self.constraints is None else self.constraints.resolved(self.layout)
-
-    @property
-    def is_fixed(self) -> npt.NDArray[np.bool_]:
-        """Which parameters are fixed, so that they have no standard error; shape (P,)."""
-        if self.restriction is None:
-            return np.zeros(len(self.coefficients), dtype=bool)
-        return self.restriction.is_fixed
-
-    @cached_property
-    def constants_loglik(self) -> float:
-        """Log-likelihood with a constant per alternative and nothing else."""
-        return constants_loglik(self.data)
-
-    @property
-    def aic(self) -> float:
-        """Akaike's criterion, -2ℓ + 2D."""
-        return -2 * self.loglik + 2 * self.n_parameters
-
-    @property
-    def bic(self) -> float:
-        """The Bayesian criterion, -2ℓ + P log n, with n as in `n_units`."""
-        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_units))
-
-    @property
-    def n_units(self) -> int:
-        """What BIC counts: persons in families whose unit is the person, else situations."""
-        by_person = self.family.panel and self.n_persons is not None
-        return (self.n_persons or 0) if by_person else self.n_situations
-
-    @property
-    def rho2(self) -> float:
-        """McFadden's 1 - ℓ / ℓ(0)."""
-        return 1 - self.loglik / self.null_loglik
-
-    @property
-    def rho2_bar(self) -> float:
-        """The same with a penalty for parameters, 1 - (ℓ - D) / ℓ(0)."""
-        return 1 - (self.loglik - self.n_parameters) / self.null_loglik
-
-    @property
-    def default_cov(self) -> Covariance:
-        """Clustered by person when there are persons, robust otherwise."""
-        return "cluster" if "cluster" in self.covariances else "robust"
-
-    @cached_property
-    def design_effect(self) -> float | None:
-        """tr(H⁻¹J) / P: how much more scores summed by person vary than independent answers would.
-
-        None without persons. Estimates that diverge have no part in it.
-        """
-        if "cluster" not in self.covariances:
-            return None
-        classical, clustered = self.covariances["classical"], self.covariances["cluster"]
-        known = np.flatnonzero(~np.isnan(np.diag(classical)))
-        if self.restriction is not None:  # one of those that are equal, none that is fixed
-            known = np.intersect1d(known, self.restriction.turn.argmax(axis=0))
-        if not len(known):
-            return None
-        at = np.ix_(known, known)
-        return float(np.trace(np.linalg.solve(classical[at], clustered[at])) / len(known))
-
-    @property
-    def is_infinite(self) -> npt.NDArray[np.bool_]:
-        """Which estimates diverge, so that they have no standard error; shape (P,)."""
-        unknown = np.isnan(np.diag(self.covariances["classical"]))
-        at_bound = self.layout.at_bound(self.coefficients)
-        if self.restriction is not None and self.restriction.bounds is not None:
-            low, high = self.restriction.bounds[:, self.restriction.turn.argmax(axis=1)]
-            here = ~self.restriction.is_fixed
-            at_bound |= here & ((self.coefficients <= low) | (self.coefficients >= high))
-        return unknown & ~at_bound
-
-    @property
-    def taste_kinds(self) -> tuple[TasteKind, ...]:
-        """The coefficients of every class of a latent class logit; nothing for other families."""
-        return self.family.taste_kinds(self.coefficients, self.layout)
-
-    @cached_property
-    def mean_coefficients(self) -> Floats:
-        """Coefficients of the columns, their mean over persons where tastes vary; shape (D,).
-
-        Classes with estimates that diverge have no part in the mean, unless all have some.
-        """
-        kinds, infinite = self.taste_kinds, self.is_infinite
-        if kinds and infinite.any():
-            shares = self.individual().mean().to_numpy()
-            finite = mean_of_kinds(kinds, shares, infinite)
-            if finite is not None:
-                return finite
-        return mean_coefficients(self.model, self.data)
-
-    def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
-        """Covariance of the estimates, with names; (D, D)."""
-        names = list(self.names)
-        return pd.DataFrame(self._covariance(cov), index=names, columns=names)
-
-    def _covariance(self, cov: Covariance | None) -> Floats:
-        kind = cov or self.default_cov
-        if kind not in self.covariances:
-            known = ", ".join(self.covariances)
-            why = " The data have no person ids." if kind == "cluster" else ""
-            raise ArdchoiceError(f"There is no covariance {kind!r}: there are {known}.{why}")
-        return self.covariances[kind]
-
-    def _uncertainty(self, cov: Covariance | None, level: float) -> Uncertainty:
-        return Uncertainty(self._covariance(cov), self.coefficients, self.is_infinite, level)
-
-    def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
-        """Estimates: estimate, std_err, z, p, low, high, kind; a row per parameter.
-
-        Parameters
-        ----------
-        cov
-            Which standard errors: clustered by person when there are persons, else robust.
-        level
-            Of the interval.
-        """
-        variance, parameters = np.diag(self._covariance(cov)), self.layout.parameters
-        variance = np.where(self.is_fixed, np.nan, variance)
-        null = np.array([p.null_value for p in parameters])
-        columns = estimate_columns(self.coefficients, np.sqrt(variance), level, null)
-        # A standard deviation has zero as its boundary: half of χ² with 0 and with 1 degrees of
-        # freedom each.
-        spread = np.array([p.kind == "sd" for p in parameters], dtype=bool)
-        columns["p"][spread] *= 0.5
-        columns["p"][spread & (self.coefficients == 0)] = 1.0
-        index = pd.Index(self.names, name="coefficient")
-        kinds = [p.kind for p in parameters]
-        return pd.DataFrame({**columns, "kind": kinds}, index)
-
-    @property
-    def estimates(self) -> pd.Series:
-        """The coefficients, by name."""
-        return pd.Series(self.coefficients, index=list(self.names), name="estimate")
 
     def summary(self, cov: Covariance | None = None) -> str:
         """Fit and estimates as a page of text."""
@@ -981,24 +771,6 @@ class Result:
         columns = estimate_columns(values, std_err, level)
         shown = {name: columns[name] for name in ("estimate", "std_err", "low", "high")}
         return DisplayFrame({key: [getattr(e, key) for e in found] for key in keys} | shown)
-
-
-def estimate_columns(
-    values: Floats, std_err: Floats, level: float, null: Floats | float = 0.0
-) -> dict[str, Floats]:
-    """Estimate, std_err, z and p of a test against `null`, low, high; of the same shape."""
-    check_level(level)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        z = (values - null) / std_err
-    half = special.ndtri(0.5 + level / 2) * std_err
-    return {
-        "estimate": values,
-        "std_err": std_err,
-        "z": z,
-        "p": 2 * special.ndtr(-np.abs(z)),
-        "low": values - half,
-        "high": values + half,
-    }
 
 
 def _room(name: str) -> Any:

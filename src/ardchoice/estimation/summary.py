@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING
 from ardchoice.text import WIDTH, decimals, number, p_value, table
 
 if TYPE_CHECKING:
-    from ardchoice.estimation.result import Covariance, Result
+    from ardchoice.estimation.estimates import Covariance
+    from ardchoice.estimation.result import Result
 
 KIND = {
     "classical": "classical standard errors",
