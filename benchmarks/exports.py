@@ -32,7 +32,7 @@ from ardchoice.text import table as text_table
 from environments import CACHE, EnvironmentUnavailableError, interpreter
 
 TESTS = Path(__file__).parents[1] / "tests"
-sys.path.append(str(TESTS / "export"))
+sys.path.append(str(TESTS / "exports"))
 LOGLIK_BOUND = 0.01
 """Of the difference of log-likelihoods."""
 ESTIMATE_BOUND = 1e-3

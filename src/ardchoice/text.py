@@ -28,6 +28,16 @@ LATEX = {
 """What LaTeX takes for its own."""
 
 
+def one_line(text: str) -> str:
+    """Text for a comment: whatever could end the line or cannot be seen is written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def tex(text: str) -> str:
+    """Text in a LaTeX document, every sign of it printed as itself."""
+    return "".join(LATEX.get(c, c) for c in one_line(text))
+
+
 def table(
     rows: Sequence[Sequence[str]],
     header: Sequence[str] | None = None,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -96,3 +98,29 @@ def test_results_stand_side_by_side_as_latex(data: ChoiceData, result: Result) -
     assert "*: TT" in latex
     with pytest.raises(ac.ArdchoiceError, match="a name"):
         ac.compare([])
+
+
+NAMES = ("\\input{/etc/passwd}", "a_b & 5 %", "two\nlines", "$x$ ~ #1 ^{}", "\\end{tabular}")
+
+
+def test_names_that_latex_takes_for_its_own_are_printed_as_they_are(
+    data: ChoiceData, result: Result
+) -> None:
+    pytest.importorskip("jinja2")
+    times = replace(data.attributes["TT"], name="TT_50%")
+    renamed = replace(data, attributes={**data.attributes, "TT_50%": times})
+    other = ac.fit_mnl(renamed, "TRAIN: ASC + `TT_50%`\nSM: TT\nCAR: CO")
+    table = ac.compare(dict.fromkeys(NAMES, other), estimates=True)
+    assert list(table) == list(NAMES)  # the table itself is as it was given
+    latex = table.to_latex()
+    # What is left of LaTeX is the frame of the table and nothing that a name brought.
+    commands = set(re.findall(r"\\\\|\\[A-Za-z]+", latex))
+    frame = {"\\\\", "\\begin", "\\end", "\\toprule", "\\midrule", "\\bottomrule"}
+    words = ("backslash", "asciitilde", "asciicircum", "asciigrave")
+    printed = {f"\\text{word}" for word in words}
+    assert commands <= frame | printed
+    assert latex.count("\\end{tabular}") == 1
+    assert latex.replace(r"\&", "").count("&") == len(NAMES) * (len(table) + 1)
+    assert r"TT\_50\%" in latex
+    assert "\n\n" not in latex
+    assert "a_b" in table.to_latex(escape=False)

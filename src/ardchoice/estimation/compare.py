@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pandas as pd
 
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.estimates import Covariance
 from ardchoice.estimation.result import Result
+from ardchoice.text import tex
 
 STATISTICS = {
     "parameters": "n_parameters",
@@ -21,12 +23,35 @@ STATISTICS = {
 }
 
 
+class Comparison(pd.DataFrame):
+    """The table of `compare`: a data frame whose LaTeX prints every name as it is."""
+
+    @property
+    def _constructor(self) -> type[Comparison]:
+        return Comparison
+
+    def to_latex(self, *args: Any, **options: Any) -> Any:
+        """The table in LaTeX, for the package booktabs; arguments are those of pandas.
+
+        Names come from the data and may hold what LaTeX takes for its own: they are escaped,
+        unless ``escape`` is given.
+        """
+        if "escape" in options:
+            return pd.DataFrame(self).to_latex(*args, **options)
+        shown = pd.DataFrame(self).rename(index=_printed, columns=_printed)
+        return shown.to_latex(*args, escape=False, **options)
+
+
+def _printed(name: object) -> str:
+    return tex(str(name))
+
+
 def compare(
     results: Mapping[str, Result] | Sequence[Result],
     *,
     cov: Covariance | None = None,
     estimates: bool = False,
-) -> pd.DataFrame:
+) -> Comparison:
     """Fit statistics of several results, a column each; estimates below them when asked for.
 
     Parameters
@@ -49,7 +74,7 @@ def compare(
         name: {label: getattr(result, field) for label, field in STATISTICS.items()}
         for name, result in results.items()
     }
-    frame = pd.DataFrame(columns, dtype=object)  # counts stay whole numbers
+    frame = Comparison(columns, dtype=object)  # counts stay whole numbers
     if not estimates:
         return frame
     rows = list(dict.fromkeys(n for r in results.values() for n in r.names))
@@ -59,7 +84,7 @@ def compare(
     shown = pd.DataFrame(
         {name: {k: f"{v:,.6g}" for k, v in values.items()} for name, values in columns.items()}
     )
-    return pd.concat([shown, text])
+    return Comparison(pd.concat([shown, text]))
 
 
 def _starred(result: Result, cov: Covariance | None) -> pd.Series:

@@ -8,12 +8,8 @@ from __future__ import annotations
 
 import math
 
-from ardchoice.text import LATEX
-
-
-def one_line(text: str) -> str:
-    """Text for a comment: whatever could end the line or cannot be seen is written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+from ardchoice.text import one_line as one_line
+from ardchoice.text import tex as tex
 
 
 def python(value: object) -> str:
@@ -61,8 +57,3 @@ def _r_character(c: str) -> str:
     if code == 0 or 0xD800 <= code <= 0xDFFF:
         return "\\ufffd"
     return f"\\U{{{code:x}}}"
-
-
-def tex(text: str) -> str:
-    """Text in a LaTeX document, every sign of it printed as itself."""
-    return "".join(LATEX.get(c, c) for c in one_line(text))
