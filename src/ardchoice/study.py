@@ -21,12 +21,13 @@ from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, se
 from ardchoice.exports import export
 from ardchoice.families import Family, Mixed, Mnl, must_be_family
 from ardchoice.numerics import must_be_seed
+from ardchoice.plots import StudyPlots
 from ardchoice.progress import (
     Progress,
     progress_callback,
 )
 from ardchoice.record import Path, StudyRecord
-from ardchoice.report import summarise_record, write_report
+from ardchoice.report import study_html, summarise_record, write_report
 from ardchoice.saved import is_saved_result, load_record, load_result, save_record
 from ardchoice.selection import (
     Bic,
@@ -167,8 +168,16 @@ class Study(StudyRecord):
         """Write the estimated model for another package; see `ardchoice.export`."""
         return export(self, package, path)
 
+    @property
+    def plot(self) -> StudyPlots:
+        """Figures: ``study.plot.relevance()``, ``.path()``, ``.wtp()``, ``.calibration()``."""
+        return StudyPlots(self)
+
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return study_html(self)
 
     def __repr__(self) -> str:
         return f"<Study: {len(self.specification)} of {len(self.space)} terms>"

@@ -34,6 +34,7 @@ from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Design, Encoding, Execution, running
 from ardchoice.families import Family, Mnl
+from ardchoice.notebook import block, html_table, paragraph
 from ardchoice.numerics import adjusted_p_values, seeded, single_blas_thread
 from ardchoice.space import SearchSpace, Term
 from ardchoice.text import WIDTH, brief, p_value, table
@@ -41,6 +42,7 @@ from ardchoice.text import WIDTH, brief, p_value, table
 if TYPE_CHECKING:
     from ardchoice.ard.fit import Prior, Solver
 
+RELEVANCE_HEAD = ["term", "columns", "lambda", "evidence", "statistic", "p"]
 ASSUMED_DESIGN_EFFECT = 4.0
 """Where persons have several answers, until it is known."""
 START_PRICE_SHARE = 0.5
@@ -281,6 +283,16 @@ class ArdFit:
             index=pd.Index(self.encoding.names, name="coefficient"),
         )
 
+    def _repr_html_(self) -> str:
+        active = int((self.lam > 0).sum())
+        verdict = "converged" if self.converged else "NOT CONVERGED"
+        head = f"Relevance: {active} of {len(self.lam)} terms active, {verdict}"
+        return block(
+            head,
+            html_table(self._rows(max(active, 1)), RELEVANCE_HEAD),
+            paragraph(f"{self.solver.name}: {self.reason}. {self._assumptions}"),
+        )
+
     def __repr__(self) -> str:
         verdict = "converged" if self.converged else "NOT CONVERGED"
         active = int((self.lam > 0).sum())
@@ -300,16 +312,21 @@ class ArdFit:
             shown = ", ".join(map(str, self.moving[:5]))
             more = f" and {len(self.moving) - 5} more" if len(self.moving) > 5 else ""
             head += f"\nstill moving: {shown}{more}"
-        frame = self.table().head(max(active, 1))
+        return (
+            f"{head}\n\n{table(self._rows(max(active, 1)), RELEVANCE_HEAD)}\n"
+            f"{textwrap.fill(self._assumptions, WIDTH)}"
+        )
+
+    def _rows(self, most: int) -> list[list[str]]:
+        """The most relevant terms as text."""
+        frame = self.table().head(most)
         cells = frame[["lambda", "evidence", "statistic", "p_value"]].to_numpy(dtype=float)
-        rows = [
+        return [
             [term, str(k), brief(lam), brief(lost), f"{chi:.1f}", p_value(p)]
             for term, k, (lam, lost, chi, p) in zip(
                 frame["term"], frame["columns"], cells, strict=True
             )
         ]
-        names = ["term", "columns", "lambda", "evidence", "statistic", "p"]
-        return head + "\n\n" + table(rows, names) + "\n" + textwrap.fill(self._assumptions, WIDTH)
 
     @property
     def _assumptions(self) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pandas as pd
 
 from ardchoice.data.number_text import NumberFormat
-from ardchoice.data.overview import describe
+from ardchoice.data.overview import choices_html, describe
 from ardchoice.data.person_rows import person_codes
 from ardchoice.data.recode import Recoding
 from ardchoice.data.source import Source
@@ -270,6 +270,9 @@ class ChoiceData:
 
     def __str__(self) -> str:
         return describe(self)
+
+    def _repr_html_(self) -> str:
+        return choices_html(self)
 
     def __repr__(self) -> str:
         persons = "" if self.person is None else f", {self.n_persons} persons"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice.notebook import block, folded, html_table, paragraph
 from ardchoice.text import WIDTH, brief, percent, shorten, table
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 MOST_ALTERNATIVES = 12
 MOST_LEVELS = 12
 MOST_WARNINGS = 8
+MOST_ROWS_IN_NOTEBOOK = 40
 NAME_WIDTH = 24
 """Longer names are shortened, so that their description fits on the line."""
 HARD_SPACE = "\N{NO-BREAK SPACE}"
@@ -30,6 +32,34 @@ def describe(data: ChoiceData) -> str:
     parts = [_head(data), _alternatives(data), _attributes(data)]
     parts += [_covariates(data), _problems(data, "warning"), _problems(data, "note")]
     return "\n\n".join(part for part in parts if part)
+
+
+def choices_html(data: ChoiceData) -> str:
+    """The same as compact HTML for notebooks; whatever is a name is escaped."""
+    if not len(data):
+        return block(describe(data))
+    title, *more = _head(data).split("\n")
+    numeric = [a for a in data.attributes.values() if a.levels is None]
+    rows = [
+        [_name(a.name), _where(data, a), *_range(data, a, None)]
+        for a in numeric[:MOST_ROWS_IN_NOTEBOOK]
+    ]
+    covariates = [[_name(c.name), _covariate_text(c)] for c in data.covariates.values()]
+    covariates += [
+        [_name(a.name), f"attribute of {_where(data, a)}; {_levels(a)}"]
+        for a in data.attributes.values()
+        if a.levels is not None
+    ]
+    share = "share" if data.weight is None else "weighted share"
+    return block(
+        title,
+        *(paragraph(line.strip()) for line in more),
+        html_table(_alternative_rows(data), ["alternative", "available", "chosen", share]),
+        html_table(rows, ["attribute", "alternatives", "min", "mean", "max"], left=2),
+        html_table(covariates, ["covariate", "values"], left=2),
+        folded("warnings", [p.message for p in data.warnings if p.severity == "warning"]),
+        folded("notes", [p.message for p in data.warnings if p.severity == "note"]),
+    )
 
 
 def _name(text: str, width: int = NAME_WIDTH) -> str:
@@ -69,18 +99,22 @@ def _made(source: Source) -> str:
     return "".join(f"\n{line}" for line in lines)
 
 
-def _alternatives(data: ChoiceData) -> str:
+def _alternative_rows(data: ChoiceData) -> list[list[str]]:
+    """Name, availability, times chosen and share of every alternative, as text."""
     counts = shares = ["."] * len(data.alternatives)
     if data.choice is not None:
         chosen = np.bincount(data.choice, minlength=len(data.alternatives))
         counts, shares = [f"{c:,}" for c in chosen], [percent(s) for s in data.shares()]
-    rows = [
+    return [
         [_name(name, WIDTH), percent(float(available.mean())), count, share]
         for name, available, count, share in zip(
             data.alternatives, data.available, counts, shares, strict=True
         )
     ]
-    more = ""
+
+
+def _alternatives(data: ChoiceData) -> str:
+    rows, more = _alternative_rows(data), ""
     if len(rows) > MOST_ALTERNATIVES:
         more = f"\n  ... and {len(rows) - MOST_ALTERNATIVES} more"
         rows = rows[:MOST_ALTERNATIVES]

@@ -43,7 +43,7 @@ from ardchoice.estimation.scenarios import (
     make_scenario,
     parse_changes,
 )
-from ardchoice.estimation.summary import summarise
+from ardchoice.estimation.summary import result_html, summarise
 from ardchoice.estimation.taste_distributions import ResultPlots, tastes
 from ardchoice.estimation.tastes import (
     class_profiles,
@@ -100,6 +100,9 @@ class Result(Estimates):
 
     def __str__(self) -> str:
         return self.summary()
+
+    def _repr_html_(self) -> str:
+        return result_html(self)
 
     def __repr__(self) -> str:
         return (

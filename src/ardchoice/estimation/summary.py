@@ -5,12 +5,16 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING
 
+from ardchoice.notebook import block, html_table, paragraph
 from ardchoice.text import WIDTH, decimals, number, p_value, table
 
 if TYPE_CHECKING:
     from ardchoice.estimation.estimates import Covariance
     from ardchoice.estimation.result import Result
 
+ESTIMATES_HEAD = ["coefficient", "estimate", "std err", "z", "p"]
+MOST_IN_NOTEBOOK = 60
+"""Coefficients that a notebook shows."""
 KIND = {
     "classical": "classical standard errors",
     "robust": "robust standard errors",
@@ -25,6 +29,25 @@ def summarise(result: Result, cov: Covariance) -> str:
     effect = [textwrap.fill(design_effect_sentence(result), WIDTH)]
     parts = [_head(result), _fit(result), _estimates(result, cov), *filter(None, effect), *notes]
     return "\n\n".join(parts)
+
+
+def result_html(result: Result) -> str:
+    """The same as compact HTML for notebooks; whatever is a name is escaped."""
+    title, *more = _head(result).split("\n")
+    fit = [
+        ["log-likelihood", f"{result.loglik:,.3f}", "AIC", f"{result.aic:,.1f}"],
+        ["at equal shares", f"{result.null_loglik:,.3f}", "BIC", f"{result.bic:,.1f}"],
+        ["constants only", f"{result.constants_loglik:,.3f}", "rho² bar", f"{result.rho2_bar:.4f}"],
+    ]
+    cov = result.default_cov
+    return block(
+        title,
+        paragraph(" ".join(more)),
+        html_table(fit, ["", "", "", ""]),
+        html_table(_estimate_rows(result, cov), ESTIMATES_HEAD, most=MOST_IN_NOTEBOOK),
+        paragraph(f"{KIND[cov]}. {design_effect_sentence(result)}"),
+        *(paragraph(note) for note in result.notes),
+    )
 
 
 def design_effect_sentence(result: Result) -> str:
@@ -84,11 +107,14 @@ def _fit(result: Result) -> str:
 
 
 def _estimates(result: Result, cov: Covariance) -> str:
+    body = table(_estimate_rows(result, cov), ESTIMATES_HEAD)
+    return f"{body}\n{KIND[cov]}"
+
+
+def _estimate_rows(result: Result, cov: Covariance) -> list[list[str]]:
     frame = result.to_frame(cov)
     cells = frame[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
-    rows = [
-        [name, number(estimate), number(std_err), decimals(z), p_value(p)]
-        for name, (estimate, std_err, z, p) in zip(result.names, cells, strict=True)
+    return [
+        [str(name), number(estimate), number(std_err), decimals(z), p_value(p)]
+        for name, (estimate, std_err, z, p) in zip(frame.index, cells, strict=True)
     ]
-    body = table(rows, ["coefficient", "estimate", "std err", "z", "p"])
-    return f"{body}\n{KIND[cov]}"

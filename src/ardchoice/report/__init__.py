@@ -1,7 +1,8 @@
 """Reports of a study: its page, tables, figures and summary."""
 
+from ardchoice.report.brief import study_html
 from ardchoice.report.document import Cell, Figure, Mark, Table, show
-from ardchoice.report.figures import write_figures
+from ardchoice.report.figures import draw_figure, write_figures
 from ardchoice.report.page import environment, write_report
 from ardchoice.report.result_page import write_result_report
 from ardchoice.report.style import BLUE, GREEN, GREY, ORANGE, STYLE
@@ -18,9 +19,11 @@ __all__ = [
     "Figure",
     "Mark",
     "Table",
+    "draw_figure",
     "environment",
     "show",
     "strip_control_characters",
+    "study_html",
     "summarise_record",
     "to_csv",
     "write_figures",

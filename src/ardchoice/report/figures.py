@@ -89,6 +89,11 @@ def draw(name: str, found: Findings) -> Picture | None:
         return picture
 
 
+def draw_figure(name: str, record: StudyRecord) -> Picture | None:
+    """One figure of a study by its name, such as ``"relevance"``; None with nothing to show."""
+    return draw(name, Findings(record))
+
+
 def as_bytes(picture: Picture, kind: str) -> bytes:
     """A figure as a file of some kind."""
     buffer = io.BytesIO()

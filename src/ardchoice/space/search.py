@@ -12,6 +12,7 @@ import numpy as np
 
 from ardchoice.data import Attribute, ChoiceData, must_be_choice_data
 from ardchoice.errors import ArdchoiceError, SpecificationError, did_you_mean
+from ardchoice.notebook import block, folded, html_table, paragraph
 from ardchoice.space.candidates import Candidates
 from ardchoice.space.factors import column_of
 from ardchoice.space.grammar import parse_specification, parse_term
@@ -193,6 +194,27 @@ class SearchSpace:
     def __repr__(self) -> str:
         return f"<SearchSpace: {len(self)} terms, {self.n_columns} columns>"
 
+    def _repr_html_(self) -> str:
+        excluded = [f"{term}: {reason}" for term, reason in self.dropped.items()]
+        forced = f"Always in: {', '.join(map(str, self.forced))}" if self.forced else ""
+        return block(
+            f"{len(self):,} candidate terms, {self.n_columns:,} columns",
+            html_table(self._by_place(), ["alternative", "terms", "columns"]),
+            paragraph(f"Base alternative {self.base}. {forced}"),
+            folded("candidates", [str(term) for term in self.terms], most=100),
+            folded("excluded", excluded, most=100),
+        )
+
+    def _by_place(self) -> list[list[str]]:
+        """Alternative, terms and columns as text; all of them last."""
+        counts: dict[str, list[int]] = {}
+        for term, columns in zip(self.terms, self.columns, strict=True):
+            row = counts.setdefault(term.place, [0, 0])
+            row[0] += 1
+            row[1] += int(columns)
+        rows = [[place, f"{t:,}", f"{c:,}"] for place, (t, c) in counts.items()]
+        return [*rows, ["all", f"{len(self):,}", f"{self.n_columns:,}"]]
+
     def duplicates(self) -> list[str]:
         """Terms with the same columns as a candidate, a sentence each."""
         return [
@@ -202,17 +224,10 @@ class SearchSpace:
         ]
 
     def __str__(self) -> str:
-        counts: dict[str, list[int]] = {}
-        for term, columns in zip(self.terms, self.columns, strict=True):
-            row = counts.setdefault(term.place, [0, 0])
-            row[0] += 1
-            row[1] += int(columns)
-        rows = [[place, f"{t:,}", f"{c:,}"] for place, (t, c) in counts.items()]
-        rows.append(["all", f"{len(self):,}", f"{self.n_columns:,}"])
         free = len(self) - len(self.forced)
         size = f"2^{free}" + (f" = {2**free:.1e}" if 10 < free < 1000 else "")
         lines = [
-            table(rows, ["alternative", "terms", "columns"]),
+            table(self._by_place(), ["alternative", "terms", "columns"]),
             f"{size} specifications; base alternative {self.base}",
         ]
         if self.forced:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from ardchoice.errors import SpecificationError
+from ardchoice.notebook import block, folded, html_table, paragraph
 from ardchoice.space.terms import Term
 from ardchoice.text import WIDTH
 
@@ -136,3 +137,19 @@ class Specification:
 
     def __str__(self) -> str:
         return self.to_text()
+
+    def _repr_html_(self) -> str:
+        places: dict[str, list[str]] = {}
+        for term in self.terms:
+            places.setdefault(term.place, []).append(term.content)
+        rows = [[place, " + ".join(contents)] for place, contents in places.items()]
+        kept = set(self.terms)
+        criterion = "" if self.criterion is None else f", {self.measure} {self.criterion:,.1f}"
+        return block(
+            f"{len(self)} term{'' if len(self) == 1 else 's'}{criterion}",
+            html_table(rows, ["alternative", "utility"], left=2, most=len(rows)),
+            paragraph(self.formula),
+            *(paragraph(note) for note in (*self.alerts, *self.notes)),
+            folded("why kept", [f"{t}: {why}" for t, why in self.reasons.items() if t in kept]),
+            folded("near-ties", map(str, self.near_ties)),
+        )
