@@ -27,6 +27,12 @@ from ardchoice.numerics.passes import (
 )
 from ardchoice.numerics.profile import nearest_definite, profile, profile_out
 from ardchoice.numerics.random import must_be_seed, seeded
+from ardchoice.numerics.stacks import (
+    stacked_cholesky,
+    stacked_gram,
+    stacked_inverse,
+    stacked_solve,
+)
 from ardchoice.numerics.sums import Order, Sums, penalised
 
 __all__ = [
@@ -55,6 +61,10 @@ __all__ = [
     "profile_out",
     "seeded",
     "single_blas_thread",
+    "stacked_cholesky",
+    "stacked_gram",
+    "stacked_inverse",
+    "stacked_solve",
     "t_quantile",
     "total",
 ]

@@ -17,13 +17,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ardchoice._types import Floats
+from ardchoice._types import Floats, Ints
 from ardchoice.families.mixed.quadratics import PersonQuadratics
+from ardchoice.numerics import stacked_cholesky, stacked_gram, stacked_inverse
 
 VARIANCE_STEPS = 12
 """Most steps towards the best variances of a set."""
 EVIDENCE_TOLERANCE = 0.05
 """Evidence still to be gained at which variances are good enough."""
+HOPED_GAINS = 4.0
+"""How many times what a step of the variances promises a set may still gain."""
 LARGEST_LOG_STEP = 1.4
 """A variance changes by a factor of four at most in a step."""
 SMALLEST_SHARE = 0.02
@@ -59,6 +62,8 @@ class TasteSet:
         Of those, after one step; shape (E,).
     shift, tastes
         δ and the mode of u of every person; shapes (d,) and (U, q).
+    below
+        Not exact, only known to be below this evidence; minus infinity where it is exact.
     """
 
     chosen: tuple[int, ...]
@@ -68,6 +73,93 @@ class TasteSet:
     first_variance: Floats
     shift: Floats
     tastes: Floats
+    below: float = -np.inf
+
+
+def _nothing(chosen: tuple[int, ...], variance: Floats, below: float) -> TasteSet:
+    """A set that is not worth having, or not worth knowing."""
+    none = np.zeros(0)
+    return TasteSet(chosen, variance, -np.inf, none, none, none, none, below)
+
+
+@dataclass(frozen=True, eq=False)
+class _Point:
+    """A set at some variances.
+
+    Attributes
+    ----------
+    variance, evidence, shift
+        As in `TasteSet`.
+    tastes
+        Shape (q, U).
+    half
+        B with B'B = (I + √τ A √τ)⁻¹, lower triangular; shape (q, q, U).
+    step, gain
+        Of the logarithms of the variances, and the evidence that it promises; shape (q,).
+    """
+
+    variance: Floats
+    evidence: float
+    shift: Floats
+    tastes: Floats
+    half: Floats
+    step: Floats
+    gain: float
+
+
+class _Set:
+    """The quadratics over a set of q candidates."""
+
+    def __init__(self, evidence: TasteEvidence, chosen: tuple[int, ...]) -> None:
+        at = list(chosen)
+        self.all, self.q = evidence, len(at)
+        self.score = evidence.score[at]
+        self.across = evidence.across[:, at]
+        self.inside = evidence.inside[at][:, at]
+        w = evidence.weight
+        own = self.inside[range(self.q), range(self.q)]
+        self.mean = np.maximum(own @ w / w.sum(), 1e-12)
+
+    def at(self, tau: Floats) -> _Point:
+        """The shift, the evidence and a step of the variances."""
+        q, evidence, sd = self.q, self.all, np.sqrt(tau)
+        w, root = evidence.weight, evidence.root
+        a = self.inside * (sd[:, None] * sd)[:, :, None]
+        a[range(q), range(q)] += 1.0
+        factor = stacked_cholesky(a)
+        half = stacked_inverse(factor)
+        # 1 · The shared coefficients with tastes integrated out.
+        across = np.zeros_like(self.across)
+        own = np.zeros_like(self.score)
+        for k in range(q):
+            for m in range(k + 1):
+                scaled = sd[m] * half[k, m]
+                across[:, k] += scaled * self.across[:, m]
+                own[k] += scaled * self.score[m]
+        flat = (across * root).reshape(len(across), -1)
+        h = evidence.total - flat @ flat.T
+        delta = _solved(h + evidence.ridge, evidence.total_score - flat @ (own * root).ravel())
+        rest = own - np.tensordot(delta, across, axes=1)
+        f = (
+            evidence.value
+            + float(evidence.total_score @ delta)
+            - 0.5 * float(delta @ evidence.total @ delta)
+            + 0.5 * float((rest**2).sum(axis=0) @ w)
+            - float(np.log(factor[range(q), range(q)]).sum(axis=0) @ w)
+        )
+        # 2 · The modes, and a step of the variances.
+        v = np.zeros_like(rest)
+        for k in range(q):
+            for m in range(k, q):
+                v[k] += half[m, k] * rest[m]
+        known = stacked_gram(half)
+        known[range(q), range(q)] -= 1.0
+        gradient = 0.5 * ((v**2 + known[range(q), range(q)]) @ w)
+        information = 0.5 * (known**2 @ w)
+        information[range(q), range(q)] += 1e-9 * w.sum()
+        step = np.clip(_solved(information, gradient), -LARGEST_LOG_STEP, LARGEST_LOG_STEP)
+        gain = abs(0.5 * float(gradient @ step))
+        return _Point(tau, f, delta, v * sd[:, None], half, step, gain)
 
 
 class TasteEvidence:
@@ -86,106 +178,86 @@ class TasteEvidence:
     def __init__(
         self, quadratics: PersonQuadratics, fixed: int, precision: Floats | None = None
     ) -> None:
-        self.d = fixed
-        w = quadratics.weight
-        root = np.sqrt(w)
-        self.weight = w
+        self.d = d = fixed
+        self.weight = w = quadratics.weight
+        self.root = np.sqrt(w)
         self.value = float(w @ quadratics.value)
-        self.score, self.information = quadratics.score, quadratics.information
-        d = fixed
-        self.total_score = w @ self.score[:, :d]
-        self.total = np.einsum("u,uij->ij", w, self.information[:, :d, :d], optimize=True)
-        self.root = root
+        # Persons last: everything is a loop over few columns, each step over all persons.
+        self.score = np.ascontiguousarray(quadratics.score[:, d:].T)
+        information = quadratics.information
+        self.across = np.ascontiguousarray(information[:, :d, d:].transpose(1, 2, 0))
+        self.inside = np.ascontiguousarray(information[:, d:, d:].transpose(1, 2, 0))
+        self.total_score = w @ quadratics.score[:, :d]
+        self.total = np.tensordot(w, information[:, :d, :d], axes=1)
         own = np.diag(self.total)
         self.ridge = np.diag(np.where(own > 0, RIDGE_SHARE * own, 1.0))
         if precision is not None:
             self.ridge += np.diag(precision)
-        self.n_candidates = self.score.shape[1] - d
+        self.n_candidates = len(self.score)
         self._known: dict[tuple[int, ...], TasteSet] = {}
 
-    def at(self, chosen: Sequence[int], start: Floats | None = None) -> TasteSet:
-        """A set at its best variances."""
-        key = tuple(sorted(chosen))
-        if key not in self._known:
-            self._known[key] = self._best(key, start)
-        return self._known[key]
+    def at(
+        self, chosen: Sequence[int], start: Floats | None = None, enough: float = -np.inf
+    ) -> TasteSet:
+        """A set at its best variances.
 
-    def _best(self, chosen: tuple[int, ...], start: Floats | None) -> TasteSet:
-        q, d = len(chosen), self.d
-        at = d + np.array(chosen, dtype=np.intp)
-        inside = self.information[:, at[:, None], at]
-        across = self.information[:, :d, at]
-        score = self.score[:, at]
-        mean = np.maximum(np.einsum("u,ukk->k", self.weight, inside) / self.weight.sum(), 1e-12)
+        Parameters
+        ----------
+        chosen
+        start
+            Variances near the best; shape (len(chosen),).
+        enough
+            Evidence below which the result need not be exact: its evidence is minus infinity then.
+        """
+        order = np.argsort(chosen, kind="stable")
+        key = tuple(int(chosen[k]) for k in order)
+        known = self._known.get(key)
+        if known is None or known.below > enough:
+            first = None if start is None else np.asarray(start)[order]
+            known = self._known[key] = self._best(key, first, enough)
+        return known
+
+    def _best(self, chosen: tuple[int, ...], start: Floats | None, enough: float) -> TasteSet:
+        q = len(chosen)
+        work = _Set(self, chosen)
         tau = np.ones(q) if start is None else np.clip(start, 0.05, LARGEST_VARIANCE)
-        best: tuple[float, Floats, Floats, Floats] | None = None
+        best: _Point | None = None
         for _ in range(VARIANCE_STEPS if q else 1):
-            sd = np.sqrt(tau)
-            a = inside * sd[:, None] * sd
-            a[:, range(q), range(q)] += 1.0
-            factor = np.linalg.cholesky(a)
-            inverse = np.linalg.inv(factor)
-            half = np.matmul(across * sd, inverse.swapaxes(1, 2))  # (U, d, q)
-            own = np.matmul(inverse, (score * sd)[:, :, None])[:, :, 0]
-            flat = (half * self.root[:, None, None]).transpose(1, 0, 2).reshape(d, -1)
-            pulled = flat @ (own * self.root[:, None]).ravel()
-            h = self.total - flat @ flat.T
-            rhs = self.total_score - pulled
-            delta = _solved(h + self.ridge, rhs)
-            rest = own - np.einsum("udk,d->uk", half, delta)
-            diagonal = np.diagonal(factor, axis1=1, axis2=2)
-            f = (
-                self.value
-                + float(self.total_score @ delta)
-                - 0.5 * float(delta @ self.total @ delta)
-                + 0.5 * float(self.weight @ (rest**2).sum(axis=1))
-                - float(self.weight @ np.log(diagonal).sum(axis=1))
-            )
-            v = np.matmul(inverse.swapaxes(1, 2), rest[:, :, None])[:, :, 0]
-            if best is None or f > best[0]:
-                best = (f, tau, v * sd, delta)
-            if not q:
+            here = work.at(tau)
+            if best is None or here.evidence > best.evidence:
+                best = here
+            if not q or here.gain < EVIDENCE_TOLERANCE:
                 break
-            m = np.matmul(inverse.swapaxes(1, 2), inverse)
-            gradient = 0.5 * (self.weight @ (v**2 + np.diagonal(m, axis1=1, axis2=2) - 1.0))
-            w = np.eye(q) - m
-            information = 0.5 * np.einsum("u,ukl->kl", self.weight, w**2)
-            information[range(q), range(q)] += 1e-9 * self.weight.sum()
-            step = _solved(information, gradient)
-            step = np.clip(step, -LARGEST_LOG_STEP, LARGEST_LOG_STEP)
-            if abs(0.5 * float(gradient @ step)) < EVIDENCE_TOLERANCE:
-                break
-            tau = np.minimum(tau * np.exp(step), LARGEST_VARIANCE)
-            if (tau * mean < SMALLEST_SHARE).any():
+            if here.evidence + HOPED_GAINS * here.gain < enough:
+                return _nothing(chosen, tau, enough)
+            tau = np.minimum(tau * np.exp(here.step), LARGEST_VARIANCE)
+            if (tau * work.mean < SMALLEST_SHARE).any():
                 # A variance goes to zero: the set is worth no more than without it.
-                nothing = np.zeros(0)
-                return TasteSet(chosen, tau, -np.inf, nothing, nothing, nothing, nothing)
+                return _nothing(chosen, tau, -np.inf)
         assert best is not None  # noqa: S101 - there is always a first step
-        f, tau, u, delta = best
-        statistic, first = self._tests(at, tau, u, delta)
-        return TasteSet(chosen, tau, f, statistic, first, delta, u)
+        statistic, first = self._tests(np.array(chosen, dtype=np.intp), best)
+        tastes = best.tastes.T
+        return TasteSet(chosen, best.variance, best.evidence, statistic, first, best.shift, tastes)
 
-    def _tests(
-        self, at: np.ndarray, tau: Floats, u: Floats, delta: Floats
-    ) -> tuple[Floats, Floats]:
+    def _tests(self, at: Ints, here: _Point) -> tuple[Floats, Floats]:
         """Score statistics of all candidates given a set, and their first variances; (E,)."""
-        d, e = self.d, self.n_candidates
-        tail = self.information[:, d:, :]
-        r = self.score[:, d:] - np.einsum("ued,d->ue", tail[:, :, :d], delta)
-        diagonal = np.diagonal(tail[:, :, d:], axis1=1, axis2=2).copy()
-        if len(at):
-            cross = tail[:, :, at]
-            r = r - np.einsum("ueq,uq->ue", cross, u)
-            inside = self.information[:, at[:, None], at]
-            m = np.linalg.inv(inside + np.diag(1 / tau))
-            diagonal = diagonal - np.einsum("ueq,uqr,uer->ue", cross, m, cross, optimize=True)
+        e, q = self.n_candidates, len(at)
+        r = self.score - np.tensordot(here.shift, self.across, axes=1)
+        diagonal = self.inside[range(e), range(e)].copy()
+        for k in range(q):
+            r -= self.inside[:, at[k]] * here.tastes[k]
+        sd = np.sqrt(here.variance)
+        for k in range(q):
+            # (A + diag 1/τ)⁻¹ = B'B: what the tastes of the set know already.
+            known = np.zeros_like(r)
+            for m in range(k + 1):
+                known += self.inside[:, at[m]] * (sd[m] * here.half[k, m])
+            diagonal -= known**2
         diagonal = np.maximum(diagonal, 0.0)
-        raw = 0.5 * (self.weight @ (r**2 - diagonal))
-        information = np.maximum(0.5 * (self.weight @ diagonal**2), 1e-12)
+        raw = 0.5 * ((r**2 - diagonal) @ self.weight)
+        information = np.maximum(0.5 * (diagonal**2 @ self.weight), 1e-12)
         statistic, first = raw / np.sqrt(information), raw / information
-        inside_set = at - d
-        statistic[inside_set] = -np.inf
-        assert len(statistic) == e  # noqa: S101 - one for every candidate
+        statistic[at] = -np.inf
         return statistic, first
 
     def search(
@@ -247,7 +319,8 @@ class _Climb:
                 if not self.is_allowed(move):
                     continue
                 guess = [tau.get(e, np.clip(best.first_variance[e], 0.05, 4.0)) for e in move]
-                option = self.evidence.at(move, np.array(guess))
+                enough = 0.5 * (self.price * len(move) - self.value(found))
+                option = self.evidence.at(move, np.array(guess), enough)
                 if self.value(option) < self.value(found) - EVIDENCE_TOLERANCE:
                     found = option
             if found is best:

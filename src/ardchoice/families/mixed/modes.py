@@ -22,16 +22,24 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ardchoice._types import Floats, Ints
+from ardchoice._types import Bools, Floats, Ints
 from ardchoice.design import Block
 from ardchoice.families.mnl.kernel import choice_probabilities, evaluate_at, weighted_columns
 from ardchoice.families.mnl.kernel import utilities as mnl_utilities
-from ardchoice.numerics import Order, Sums
+from ardchoice.numerics import (
+    Order,
+    Sums,
+    stacked_cholesky,
+    stacked_inverse,
+    stacked_solve,
+)
 
 MODE_STEPS = 40
 """Most Newton steps towards the modes."""
 MODE_DECREMENT = 1e-4
 """Twice the log-likelihood that any person's tastes can still gain before the last step."""
+ACTIVE_SHARE = 0.6
+"""Of the persons: below it those that are at their modes are put aside."""
 VALUE_ROUNDING = 1e-12
 """Share of a person's log-likelihood that is rounding."""
 
@@ -171,15 +179,17 @@ class ModeMeasure:
         z = taste_values(block, self.tastes) * self.sd[:, None, None]
         base = mnl_utilities(self.beta, block)
         v, a = person_modes(block, persons, base, z, self.v[persons.codes])
-        factor = np.linalg.cholesky(a + np.eye(q))
-        utility = base + np.einsum("kjb,bk->jb", z, np.repeat(v, persons.runs, axis=0))
+        factor = stacked_cholesky(_with_prior(a))
+        utility = base.copy()
+        for k in range(q):
+            utility += z[k] * np.repeat(v[:, k], persons.runs)
         p = choice_probabilities(utility, block.available).p
         # 2 · Given tastes.
         residual = _residual(p, block) if self.meat else None
         conditional = evaluate_at(utility, block, self.order)
-        diagonal = np.diagonal(factor, axis1=1, axis2=2)
+        diagonal = factor[range(q), range(q)]
         penalty = 0.5 * float(weight @ (v**2).sum(axis=1))
-        determinant = float(weight @ np.log(diagonal).sum(axis=1))
+        determinant = float(np.log(diagonal).sum(axis=0) @ weight)
         lost, meat, lost_by = np.zeros((3, 0, 0))
         if self.order == 2:
             # 3 · What the tastes of every person share with β.
@@ -187,15 +197,20 @@ class ModeMeasure:
             x = np.empty((q, d, len(persons.codes)))
             for k in range(q):
                 x[k] = persons.sums(weighted_columns(p * z[k], block))
-            inverse = np.linalg.inv(factor)  # M = inverse' inverse
+            inverse = stacked_inverse(factor)  # M = inverse' inverse
             x *= np.sqrt(weight)
-            half = np.einsum("ukl,ldu->dku", inverse, x).reshape(d, -1)
-            lost = half @ half.T
+            half = np.empty((d, q, len(persons.codes)))
+            for k in range(q):
+                half[:, k] = inverse[k, k] * x[k]
+                for m in range(k):
+                    half[:, k] += inverse[k, m] * x[m]
+            flat = half.reshape(d, -1)
+            lost = flat @ flat.T
             if residual is not None:
                 score = persons.sums(weighted_columns(residual, block))
                 meat = score @ score.T
-                variance = (inverse**2).sum(axis=1)
-                lost_by = np.einsum("kdu,uk->dk", x**2, variance)
+                variance = (inverse**2).sum(axis=0)
+                lost_by = np.einsum("kdu,ku->dk", x**2, variance)
         found = (penalty, determinant, lost, meat, lost_by)
         return ModeSums(conditional, *found, (persons.codes,), (v,))
 
@@ -204,6 +219,8 @@ def person_modes(
     block: Block, persons: _Runs, base: Floats, z: Floats, start: Floats
 ) -> tuple[Floats, Floats]:
     """The mode of every person's tastes by Newton's method, each with a step of its own.
+
+    Persons that are there are not looked at again: a few take many steps.
 
     Parameters
     ----------
@@ -218,40 +235,99 @@ def person_modes(
     Returns
     -------
     v, a
-        The modes and A there; shape (U, q) and (U, q, q).
+        The modes and A there; shape (U, q) and (q, q, U).
     """
-    v, q = start.copy(), len(z)
-    a = np.zeros((len(v), q, q))
+    q, count = len(z), len(start)
+    out, information = start.copy(), np.zeros((q, q, count))
     if not q:
-        return v, a
-    value, size = np.full(len(v), -np.inf), np.ones(len(v))
-    step = np.zeros_like(v)
-    picked = z.reshape(q, -1)[:, block.picked]
-    rows, columns = np.tril_indices(q)
+        return out, information
+    work = _Answers(base, z, block.available, block.choice, persons.runs)
+    who = np.arange(count)
+    v, step = np.ascontiguousarray(start.T), np.zeros((q, count))
+    value, size = np.full(count, -np.inf), np.ones(count)
     for _ in range(MODE_STEPS):
-        trial = v + size[:, None] * step
-        u = base + np.einsum("kjb,bk->jb", z, np.repeat(trial, persons.runs, axis=0))
-        found = choice_probabilities(u, block.available)
-        logs = u.ravel()[block.picked] - found.log_total
-        reached = persons.sums(logs[None])[0] - 0.5 * (trial**2).sum(axis=1)
-        better = reached >= value - VALUE_ROUNDING * np.abs(reached)
+        trial = v + size * step
+        found = work.at(trial)
+        better = found.value >= value - VALUE_ROUNDING * np.abs(found.value)
         size = np.where(better, 1.0, 0.5 * size)
-        v[better], value[better] = trial[better], reached[better]
-        weighted = found.p * z
-        mean = weighted.sum(axis=1)
-        squares = np.einsum("kjb,kjb->kb", weighted[rows], z[columns])
-        squares -= mean[rows] * mean[columns]
-        both = persons.sums(np.concatenate([picked - mean, squares]))
-        g, s = both[:q].T - trial, both[q:].T
-        information = np.empty_like(a)
-        information[:, rows, columns] = information[:, columns, rows] = s
-        a[better] = information[better]
-        move = np.linalg.solve(information + np.eye(q), g[:, :, None])[:, :, 0]
-        step[better] = move[better]
-        left = np.where(better, (g * move).sum(axis=1), np.inf)
-        if left.max(initial=0.0) < MODE_DECREMENT:
+        value = np.where(better, found.value, value)
+        move = stacked_solve(stacked_cholesky(_with_prior(found.information)), found.gradient)
+        v, step = np.where(better, trial, v), np.where(better, move, step)
+        at = who[better]
+        information[:, :, at] = found.information[:, :, better]
+        out[at] = (trial + move)[:, better].T
+        active = ~better | ((found.gradient * move).sum(axis=0) >= MODE_DECREMENT)
+        if not active.any():
             break
-    return v + np.where(better[:, None], step, 0.0), a
+        if active.mean() < ACTIVE_SHARE:
+            who, value, size = who[active], value[active], size[active]
+            v, step, work = v[:, active], step[:, active], work.take(active)
+    return out, information
+
+
+def _with_prior(information: Floats) -> Floats:
+    """I + A; shape (q, q, U)."""
+    out = information.copy()
+    places = np.arange(len(out))
+    out[places, places] += 1.0
+    return out
+
+
+@dataclass(frozen=True, eq=False)
+class _AtTastes:
+    """log p - ½ v'v of U persons, its gradient (q, U), and A (q, q, U)."""
+
+    value: Floats
+    gradient: Floats
+    information: Floats
+
+
+@dataclass(frozen=True, eq=False)
+class _Answers:
+    """What is needed of the rows of some persons; runs as in `_Runs`, the others as in a block."""
+
+    base: Floats
+    z: Floats
+    available: Bools | None
+    choice: Ints
+    runs: Ints
+
+    def at(self, v: Floats) -> _AtTastes:
+        """At tastes v; shape (q, U)."""
+        z, q, rows = self.z, len(self.z), np.arange(len(self.choice))
+        starts = np.cumsum(self.runs) - self.runs
+        utility = self.base.copy()
+        for k in range(q):
+            utility += z[k] * np.repeat(v[k], self.runs)
+        logs = utility[self.choice, rows]
+        found = choice_probabilities(utility, self.available)
+        logs -= found.log_total
+        each = np.empty((1 + q + q * (q + 1) // 2, len(rows)))
+        each[0] = logs
+        mean = each[1 : 1 + q]
+        weighted = found.p * z
+        weighted.sum(axis=1, out=mean)
+        place = 1 + q
+        for k in range(q):
+            for m in range(k + 1):
+                np.einsum("jb,jb->b", weighted[k], z[m], out=each[place])
+                each[place] -= mean[k] * mean[m]
+                place += 1
+        np.subtract(z[:, self.choice, rows], mean, out=mean)
+        total = sums_of_runs(each, starts, self.runs)
+        information = np.empty((q, q, len(self.runs)))
+        lower, upper = np.tril_indices(q)
+        information[lower, upper] = information[upper, lower] = total[1 + q :]
+        value = total[0] - 0.5 * (v**2).sum(axis=0)
+        return _AtTastes(value, total[1 : 1 + q] - v, information)
+
+    def take(self, which: Bools) -> _Answers:
+        """Of some of the persons."""
+        rows = np.flatnonzero(np.repeat(which, self.runs))
+        available = None if self.available is None else self.available[:, rows]
+        z = np.take(self.z, rows, axis=2)
+        base = np.take(self.base, rows, axis=1)
+        return _Answers(base, z, available, self.choice[rows], self.runs[which])
 
 
 @dataclass(frozen=True, eq=False)
