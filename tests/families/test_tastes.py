@@ -100,3 +100,36 @@ def test_persons_are_needed_to_know_them(data):
     without = replace(data, person=None)
     with pytest.raises(ac.ArdchoiceError, match="no person ids"):
         ac.fit_mnl(without, SPEC).score_further()
+
+
+def test_the_table_prints_every_column_in_80_characters(result):
+    text = repr(result.tastes())
+    assert max(map(len, text.splitlines())) <= 80
+    words = text.replace("\n", " ").split()
+    assert [name for name in result.tastes().columns if name not in words] == []
+
+
+def test_error_components_are_explained_and_have_no_wrong_sign(data):
+    family = ac.Mixed({"*: TT": "normal", "TRAIN+CAR: ASC": "normal"})
+    frame = ac.fit(data, SPEC, family=family).tastes()
+    row = frame.set_index("taste").loc["TRAIN+CAR: ASC"]
+    assert (row["kind"], row["mean"], row["median"]) == ("component", 0, 0)
+    assert np.isnan(row["opposite"])
+    assert "error component is what alternatives have in common" in " ".join(repr(frame).split())
+    assert "error component" not in repr(frame[frame["kind"] != "component"].reset_index(drop=True))
+
+
+def test_a_shared_taste_moves_the_willingness_to_pay_of_all_its_terms(data):
+    spec = "TRAIN: ASC + TT\nCAR: ASC + TT\nSM: TT\n*: CO"
+    shared = ac.fit(data, spec, family=ac.Mixed({"*: TT": "shared normal"}))
+    frame = shared.tastes().set_index("taste")
+    assert frame.loc["*: TT", "kind"] == "shared"
+    assert "mean in its alternatives" in " ".join(repr(shared.tastes()).split())
+    e = shared.estimates
+    for mode in ("TRAIN", "SM", "CAR"):
+        row = frame.loc[f"{mode}: TT / CO"]
+        # A normal variable divided by a number.
+        assert row["mean"] == pytest.approx(e[f"{mode}: TT"] / e["*: CO"], abs=5e-3)
+        assert row["sd"] == pytest.approx(e["sd(*: TT)"] / -e["*: CO"], rel=5e-3)
+        wrong = stats.norm.cdf(0, e[f"{mode}: TT"] / e["*: CO"], -e["sd(*: TT)"] / e["*: CO"])
+        assert row["opposite"] == pytest.approx(min(wrong, 1 - wrong), abs=5e-3)

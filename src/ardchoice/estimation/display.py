@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import textwrap
+
 import pandas as pd
 
 from ardchoice.text import WIDTH, number, shorten, table
@@ -9,30 +11,72 @@ from ardchoice.text import WIDTH, number, shorten, table
 GAP = 2
 LEAST = 8
 """Characters that a name keeps."""
+COMFORTABLE = 24
+"""The same, where numbers do not fit beside each other anyway."""
+BELOW = "below"
+"""In `attrs`: a sentence that is printed below."""
 
 
 class DisplayFrame(pd.DataFrame):
     """A data frame like any other, but printed with every column: names give way, numbers do not.
 
-    Whatever is made of it is a plain data frame.
+    Where numbers do not fit beside each other, those that are left stand in a table below, behind
+    the first column. Whatever is made of it is a plain data frame.
     """
 
     def __repr__(self) -> str:
         most = pd.get_option("display.max_rows") or len(self)
         part = self if len(self) <= most else self.head(most)
         columns = {str(name): _texts(part.iloc[:, i]) for i, name in enumerate(self.columns)}
+        if not len(part):
+            return ", ".join(columns)
         names = [str(n) for n in self.columns if self[n].dtype.kind not in "fiu"]
-        widths = {n: max(map(len, [n, *cells])) for n, cells in columns.items()}
-        while sum(widths.values()) + GAP * (len(widths) - 1) > WIDTH:
-            widest = max(names, key=widths.__getitem__, default=None)
-            if widest is None or widths[widest] <= max(LEAST, len(widest)):
-                break
-            widths[widest] -= 1
-        cells = [[shorten(c, widths[n]) for c in columns[n]] for n in columns]
-        rows = list(zip(*cells, strict=True))
-        text = table(rows, list(columns), left=len(names), gap=GAP) if rows else ", ".join(columns)
+        groups, least = [list(columns)], LEAST
+        if _width(columns, groups[0], names, least) > WIDTH:
+            groups, least = _groups(columns, names), COMFORTABLE
+        texts = ["\n\n".join(_table(columns, group, names, least) for group in groups)]
         more = len(self) - len(part)
-        return f"{text}\n... and {more} more rows" if more > 0 else text
+        texts += [f"... and {more} more rows"] if more > 0 else []
+        below = str(self.attrs.get(BELOW, ""))
+        texts += ["", textwrap.fill(below, WIDTH)] if below else []
+        return "\n".join(texts)
+
+
+def _groups(columns: dict[str, list[str]], names: list[str]) -> list[list[str]]:
+    """Columns that stand beside each other; the first column begins every group."""
+    first, *rest = columns
+    groups = [[first]]
+    for name in rest:
+        width = _width(columns, [*groups[-1], name], names, COMFORTABLE)
+        if width > WIDTH and len(groups[-1]) > 1:
+            groups.append([first])
+        groups[-1].append(name)
+    return groups
+
+
+def _widths(
+    columns: dict[str, list[str]], group: list[str], names: list[str], least: int
+) -> dict[str, int]:
+    """Characters of every column of a group; names give way to numbers."""
+    widths = {n: max(map(len, [n, *columns[n]])) for n in group}
+    own = [n for n in names if n in widths]
+    while sum(widths.values()) + GAP * (len(widths) - 1) > WIDTH:
+        widest = max(own, key=widths.__getitem__, default=None)
+        if widest is None or widths[widest] <= max(least, len(widest)):
+            break
+        widths[widest] -= 1
+    return widths
+
+
+def _width(columns: dict[str, list[str]], group: list[str], names: list[str], least: int) -> int:
+    return sum(_widths(columns, group, names, least).values()) + GAP * (len(group) - 1)
+
+
+def _table(columns: dict[str, list[str]], group: list[str], names: list[str], least: int) -> str:
+    widths = _widths(columns, group, names, least)
+    rows = list(zip(*([shorten(c, widths[n]) for c in columns[n]] for n in group), strict=True))
+    left = sum(n in names for n in group)
+    return table(rows, group, left=left, gap=GAP)
 
 
 def _texts(column: pd.Series) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -12,8 +13,8 @@ from ardchoice._types import Floats
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import check_level
-from ardchoice.estimation.display import DisplayFrame
-from ardchoice.families import Mixed, taste_draws
+from ardchoice.estimation.display import BELOW, DisplayFrame
+from ardchoice.families import Mixed, coefficient_draws, taste_draws
 from ardchoice.space import Linear, Term
 
 if TYPE_CHECKING:
@@ -33,6 +34,19 @@ SHOWN_SHARE = 0.98
 MOST_PANELS = 12
 BINS = 60
 BLUE, ORANGE = "#1f4e79", "#c55a11"
+TASTE, WTP, COMPONENT, SHARED = "taste", "WTP", "component", "shared"
+"""Kinds of distributions."""
+BELOW_OF_KIND = {
+    COMPONENT: (
+        "component: an error component is what alternatives have in common for a person beside "
+        "their constants. It has mean zero, and no right or wrong sign."
+    ),
+    SHARED: (
+        "shared: how far a person is from the coefficients of several terms, each of which is the "
+        "mean in its alternatives. The distance has mean zero, and no right or wrong sign."
+    ),
+}
+"""What distributions without a coefficient of their own are."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,7 +57,8 @@ class Taste:
     ----------
     name
     kind
-        ``taste`` or ``WTP``.
+        ``taste``, ``WTP``, ``component`` (of an error component) or ``shared`` (a taste that
+        several terms share, around the coefficient of each).
     distribution
         Of the coefficient, or of numerator and denominator.
     values
@@ -58,6 +73,11 @@ class Taste:
     values: Floats
     has_moments: bool = True
 
+    @property
+    def has_sign(self) -> bool:
+        """Whether it could have a wrong one: deviations with mean zero could not."""
+        return self.kind in (TASTE, WTP)
+
 
 def distributions(
     result: Result, theta: Floats, cost: str | None, count: int | None = None
@@ -66,29 +86,29 @@ def distributions(
     options = {} if count is None else {"count": count}
     seed = result.family.seed if isinstance(result.family, Mixed) else 0
     drawn = taste_draws(theta, result.layout, seed, **options)
-    out = [
-        Taste(name, "taste", kind, values)
-        for name, kind, values in zip(drawn.names, drawn.distributions, drawn.values, strict=True)
+    kinds = [
+        TASTE if column is not None else SHARED if shared else COMPONENT
+        for column, shared in zip(drawn.columns, drawn.shared, strict=True)
     ]
+    each = zip(drawn.names, kinds, drawn.distributions, drawn.values, strict=True)
+    out = [Taste(*one) for one in each]
     if cost is None:
         return out
-    by_column = {c: k for k, c in enumerate(drawn.columns) if c is not None}
+    by_column = coefficient_draws(drawn, theta)
     terms = _simple_terms(result)
     for column, term in terms.items():
         below = _cost_of_term(terms, term, cost)
         if term.what == cost or below is None or not {column, below} & set(by_column):
             continue
         top, bottom = (
-            (drawn.values[by_column[c]], drawn.distributions[by_column[c]])
-            if c in by_column
-            else (np.full(drawn.values.shape[1], theta[c]), "fixed")
+            by_column.get(c, (np.full(drawn.values.shape[1], theta[c]), "fixed"))
             for c in (column, below)
         )
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = top[0] / bottom[0]
         has_moments = bottom[1] in BOUNDED or bottom[1] == "fixed"
         name = f"{result.names[column]} / {cost}"
-        out.append(Taste(name, "WTP", f"{top[1]} / {bottom[1]}", ratio, has_moments))
+        out.append(Taste(name, WTP, f"{top[1]} / {bottom[1]}", ratio, has_moments))
     return out
 
 
@@ -137,12 +157,22 @@ def tastes(result: Result, cost: str | None, level: float, covariance: Floats) -
         mean, sd = (inside.mean(), inside.std()) if taste.has_moments else (np.nan, np.nan)
         quantiles = np.quantile(inside, SHARES)
         opposite = float((np.sign(inside) == -np.sign(middle)).mean())
+        if not taste.has_sign:  # all are symmetric about zero
+            mean, quantiles[1], opposite, low, high = 0.0, 0.0, np.nan, np.nan, np.nan
         rows.append(
             (taste.name, taste.kind, taste.distribution, mean, sd, *quantiles, opposite, low, high)
         )
     names = ["taste", "kind", "distribution", "mean", "sd", "p10", "median", "p90"]
     columns = [*names, "opposite", "low", "high"]
-    return DisplayFrame(pd.DataFrame(rows, columns=columns))
+    frame = DisplayFrame(pd.DataFrame(rows, columns=columns))
+    frame.attrs[BELOW] = taste_notes(found)
+    return frame
+
+
+def taste_notes(found: Iterable[Taste]) -> str:
+    """What to know of distributions that have no coefficient of their own; empty without any."""
+    kinds = {taste.kind for taste in found}
+    return " ".join(text for kind, text in BELOW_OF_KIND.items() if kind in kinds)
 
 
 def _intervals(
@@ -235,15 +265,24 @@ def draw_taste(ax: Axes, taste: Taste) -> None:
         edges = edges - edges[np.abs(edges).argmin()]
     height, _ = np.histogram(inside, edges)
     centre = 0.5 * (edges[1:] + edges[:-1])
-    colour = [ORANGE if np.sign(c) == -np.sign(middle) else BLUE for c in centre]
+    wrong = -np.sign(middle) if taste.has_sign else np.nan
+    colour = [ORANGE if np.sign(c) == wrong else BLUE for c in centre]
     ax.bar(centre, height / len(inside), np.diff(edges), color=colour, lw=0, alpha=0.85)
     ax.axvline(middle, color="#222222", lw=1)
     ax.axvline(0.0, color="#888888", lw=0.8, ls=":")
-    opposite = float((np.sign(inside) == -np.sign(middle)).mean())
-    sign = "negative" if middle > 0 else "positive"
-    ax.set_title(f"median {middle:.3g}, {100 * opposite:.0f} % {sign}", fontsize=8.5, loc="left")
+    if not taste.has_sign:
+        what = "around its means" if taste.kind == SHARED else "error component"
+        ax.set_title(f"{what}, sd {inside.std():.3g}", fontsize=8.5, loc="left")
+    else:
+        _title_with_sign(ax, inside, middle)
     ax.set_xlabel(taste.name, fontsize=8.5)
     ax.set_yticks([])
     ax.tick_params(axis="x", labelsize=8)
     for side in ("left", "right", "top"):
         ax.spines[side].set_visible(False)
+
+
+def _title_with_sign(ax: Axes, inside: Floats, middle: float) -> None:
+    opposite = float((np.sign(inside) == -np.sign(middle)).mean())
+    sign = "negative" if middle > 0 else "positive"
+    ax.set_title(f"median {middle:.3g}, {100 * opposite:.0f} % {sign}", fontsize=8.5, loc="left")

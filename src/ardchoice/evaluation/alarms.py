@@ -76,8 +76,9 @@ def wrong_signs(checks: list[SignCheck]) -> list[Note]:
     text = (
         f"Utility {rises} with {', '.join(named[:NAMED_SEGMENTS])}{more}. Do not use these "
         "estimates for willingness to pay or forecasts. Expected signs are required with signs = "
-        '"recognised" under [structure] of a study file, Structure(signs="recognised") in Python; '
-        "if the sign is meant, rename the attribute or give it the other sign."
+        '"recognised" under [structure] of a study file, Structure(signs="recognised") in Python, '
+        "and for a model by hand with fit(..., bounds=...); if the sign is meant, rename the "
+        "attribute or give it the other sign."
     )
     return [Note("bad", "Wrong sign", text)]
 

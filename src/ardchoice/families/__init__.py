@@ -35,7 +35,7 @@ from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, t
 from ardchoice.families.mixed.persons import Component
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mixed.structure import structure_of
-from ardchoice.families.mixed.tastes import TasteDraws, taste_draws
+from ardchoice.families.mixed.tastes import TasteDraws, coefficient_draws, taste_draws
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification, must_be_identified
@@ -94,6 +94,7 @@ __all__ = [
     "check_separation",
     "choice_probabilities",
     "climb",
+    "coefficient_draws",
     "coefficient_parameters",
     "constants_without_term",
     "difference_steps",

@@ -14,7 +14,7 @@ from ardchoice.record import Evaluation, Note, StudyRecord
 from ardchoice.report.document import Section, Text, Verbatim
 from ardchoice.report.findings import Findings, listed
 from ardchoice.report.page import render_page
-from ardchoice.report.sections import implied
+from ardchoice.report.sections import families, implied
 from ardchoice.report.sections.answer import Answer, Tile
 from ardchoice.report.sections.model import estimates_table
 from ardchoice.text import number
@@ -28,6 +28,8 @@ class _ResultRecord:
     data: ChoiceData
     structure: None = None
     evaluation: Evaluation | None = None
+    families: None = None
+    joint: None = None
     version: str = version("ardchoice")
 
 
@@ -43,6 +45,7 @@ def write_result_report(result: Result, path: Path | str) -> Path:
     found = Findings(cast(StudyRecord, _ResultRecord(result, result.data)))
     sections = [
         Section("estimates", "Estimates", [estimates_table(result)]),
+        families.own(found),
         implied.willingness(found),
         implied.elasticities(found),
     ]
@@ -64,10 +67,13 @@ def _answer(found: Findings, result: Result) -> Answer:
         Tile(f"{result.rho2_bar:.3f}", "adjusted ρ²", f"log-likelihood {result.loglik:,.1f}"),
         Tile(f"{result.bic:,.1f}".replace("-", "−"), "BIC", f"AIC {result.aic:,.1f}"),
     ]
-    notes = [Note("good", "Converged", f"Estimation in {result.iterations} Newton steps.")]
-    if not result.converged:
+    # What forbids to use the model stands before everything else.
+    notes = list(found.alarms)
+    if result.converged:
+        notes += [Note("good", "Converged", f"Estimation in {result.iterations} Newton steps.")]
+    else:
         text = f"{number(result.decrement)} of log-likelihood is still to be gained."
-        notes = [Note("bad", "Not converged", text)]
+        notes += [Note("bad", "Not converged", text)]
     notes += [Note("look", "A note on the estimates", note) for note in result.notes]
     return Answer(f"Choice between {among}", lead, found.equations, tiles, notes)
 

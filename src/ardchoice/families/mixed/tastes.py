@@ -25,6 +25,8 @@ class TasteDraws:
         Of the q random coefficients.
     columns
         The coefficient that each is, by position; None for error components and shared tastes.
+    shared
+        The coefficients that each moves together, by position; empty for all but shared tastes.
     distributions
     values
         Shape (q, R).
@@ -32,6 +34,7 @@ class TasteDraws:
 
     names: tuple[str, ...]
     columns: tuple[int | None, ...]
+    shared: tuple[tuple[int, ...], ...]
     distributions: tuple[str, ...]
     values: Floats
 
@@ -56,6 +59,28 @@ def taste_draws(
     return TasteDraws(
         tuple(s.name[3:-1] for s in spreads),
         tuple(s.column for s in spreads),
+        tuple(s.shared for s in spreads),
         tuple(s.distribution for s in spreads),
         population(structure, phi, seed, count).beta,
     )
+
+
+def coefficient_draws(drawn: TasteDraws, theta: Floats) -> dict[int, tuple[Floats, str]]:
+    """Values of every coefficient that varies, whatever makes it vary, and its distribution.
+
+    Parameters
+    ----------
+    drawn
+    theta
+        Where the coefficients that are not random themselves have their means; shape (P,).
+    """
+    out: dict[int, tuple[Floats, str]] = {}
+    for k, column in enumerate(drawn.columns):
+        if column is not None:
+            out[column] = drawn.values[k], drawn.distributions[k]
+    for k, columns in enumerate(drawn.shared):
+        for column in columns:
+            values, kind = out.get(column, (np.full(drawn.values.shape[1], theta[column]), ""))
+            kind = f"{kind} + {drawn.distributions[k]}" if kind else drawn.distributions[k]
+            out[column] = values + drawn.values[k], kind
+    return out

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import pandas as pd
+
+from ardchoice.evaluation import expected_signs
 from ardchoice.record import FamilyComparison, Note
 from ardchoice.report.document import (
     FIGURES,
@@ -18,6 +21,8 @@ from ardchoice.report.document import (
 from ardchoice.report.findings import Findings
 
 MAX_ROWS_SHOWN = 30
+WRONG_PERSONS_PERCENT = 5.0
+"""Persons with the wrong sign from which a page says so."""
 
 
 def own(found: Findings) -> Section:
@@ -92,10 +97,9 @@ def _classes(found: Findings) -> list[Part]:
 def _distributions(found: Findings) -> list[Part]:
     """How tastes and willingness to pay are distributed over persons."""
     result = found.record.result
-    frame = result.tastes().astype({"mean": object, "sd": object})
-    frame = frame.where(frame.notna(), None)
-    for column in ("opposite", "low", "high"):
-        frame[column] = 100 * frame[column].astype(float)
+    frame = result.tastes()
+    below = str(frame.attrs.get("below", ""))
+    frame[["opposite", "low", "high"]] *= 100
     columns = {
         "taste": ("taste", ""),
         "distribution": ("distribution", ""),
@@ -116,14 +120,15 @@ def _distributions(found: Findings) -> list[Part]:
         shown=MAX_ROWS_SHOWN,
         note=(
             "Other sign: the share of persons whose coefficient has not the sign of the median, "
-            "with its 95 % interval. A mean of a ratio whose cost may be zero does not exist."
+            "with its 95 % interval. A mean of a ratio whose cost may be zero does not exist. "
+            + below
         ),
     )
     caption = (
         "How tastes and willingness to pay are distributed over persons (the middle 98 %); orange: "
         "persons with the other sign; the line is the median."
     )
-    parts: list[Part] = [Figure("tastes", caption), table]
+    parts: list[Part] = [*_wrong_persons(found, frame), Figure("tastes", caption), table]
     rows: list[list[Cell]] = [
         [name, float(value)]
         for name, value, kind in zip(
@@ -137,6 +142,35 @@ def _distributions(found: Findings) -> list[Part]:
             Table("correlations", "Correlations of tastes", head, ["", ".2f"], rows, shown=15)
         )
     return parts
+
+
+def _wrong_persons(found: Findings, frame: pd.DataFrame) -> list[Part]:
+    """Persons whose taste has the wrong sign, though the mean has not."""
+    result = found.record.result
+    signs = expected_signs(result, found.record.structure)
+    expected = {
+        name: signs[term.term.what]
+        for term in result.encoding.terms
+        if term.term.what in signs and not term.term.by
+        for name in term.names
+    }
+    texts = []
+    numbers = frame[["median", "opposite", "low", "high"]].to_numpy(float).tolist()
+    for name, (median, opposite, low, high) in zip(frame["taste"], numbers, strict=True):
+        if name not in expected or opposite < WRONG_PERSONS_PERCENT:
+            continue
+        if (median > 0) == (expected[name] == "+"):
+            side = "positive" if median < 0 else "negative"
+            texts.append(
+                f"{name} is {side} for {opposite:.0f} % of persons ({low:.0f} to {high:.0f} %)"
+            )
+    if not texts:
+        return []
+    text = (
+        f"{'; '.join(texts)}. A normal distribution always has some on both sides of zero: a "
+        "lognormal or truncated one keeps the sign for everyone, if its log-likelihood is as good."
+    )
+    return [Note("look", "The sign of some persons is wrong", text)]
 
 
 def _tastes(found: Findings) -> Table:
