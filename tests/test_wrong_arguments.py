@@ -7,6 +7,7 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.design.far_from_zero import MOST_STANDARD_DEVIATIONS
 from ardchoice.errors import ArdchoiceError
 from selection.selection_support import made, read, table, usual
 
@@ -83,6 +84,75 @@ def test_an_attribute_far_from_zero_gives_the_same_specification(
     by_hand = [ac.fit_mnl(d, a.specification).loglik for d in (near, far)]
     assert by_hand[1] == pytest.approx(by_hand[0], rel=1e-7)
     np.testing.assert_allclose(a.fit.table()["lambda"], b.fit.table()["lambda"], rtol=1e-3)
+
+
+def _answers(data: ac.ChoiceData, spec: str) -> list[Callable[[], object]]:
+    space = ac.SearchSpace(data, by=["G"])
+    return [
+        lambda: ac.fit_mnl(data, spec),
+        lambda: ac.fit_ard(data, space),
+        lambda: ac.specify(data, space),
+    ]
+
+
+SPECIFIC = "A: ASC + TT\nB: ASC + TT\nC: TT"
+
+
+@pytest.mark.filterwarnings("ignore:The standard deviations")
+@pytest.mark.parametrize(("offset", "moved"), [(3e7, "ABC"), (1e12, "ABC"), (3e7, "A")])
+def test_a_coefficient_of_one_alternative_far_from_zero_is_refused_by_all_alike(
+    offset: float, moved: str
+) -> None:
+    frame = table(600, 2, usual)
+    far = read(frame.assign(**{f"{a}_TT": frame[f"{a}_TT"] + offset for a in moved}))
+    said = set()
+    for answer in _answers(far, SPECIFIC):
+        with pytest.raises(ArdchoiceError, match=r"TT of A lies around .*derive") as error:
+            answer()
+        said.add(str(error.value))
+    assert len(said) == 1
+
+
+@pytest.mark.filterwarnings("ignore:The standard deviations")
+@pytest.mark.parametrize("moved", ["ABC", "A"])
+def test_below_that_distance_the_specification_is_that_without_offset(moved: str) -> None:
+    frame = table(600, 2, usual)
+    offset = 0.9 * MOST_STANDARD_DEVIATIONS * min(frame[f"{a}_TT"].std() for a in moved)
+    near = read(frame)
+    far = read(frame.assign(**{f"{a}_TT": frame[f"{a}_TT"] + offset for a in moved}))
+    a, b = (ac.specify(d, ac.SearchSpace(d)) for d in (near, far))
+    assert {"A: TT", "B: TT", "C: TT"} <= set(map(str, a.specification.terms))
+    assert a.specification.terms == b.specification.terms
+    assert b.result.loglik == pytest.approx(a.result.loglik, rel=1e-8)
+    np.testing.assert_allclose(a.fit.table()["lambda"], b.fit.table()["lambda"], rtol=1e-3)
+    by_hand = [ac.fit_mnl(d, SPECIFIC).loglik for d in (near, far)]
+    assert by_hand[1] == pytest.approx(by_hand[0], rel=1e-8)
+
+
+@pytest.mark.filterwarnings("ignore:The standard deviations")
+def test_a_generic_attribute_far_from_zero_in_one_alternative_is_refused() -> None:
+    frame = table(600, 2, usual)
+    far = read(frame.assign(A_TT=frame["A_TT"] + 3e7))
+    with pytest.raises(ArdchoiceError, match=r"TT of A .*\(that of other alternatives around"):
+        ac.fit_mnl(far, "A: ASC\nB: ASC\n*: TT")
+
+
+def test_a_covariate_far_from_zero_is_refused() -> None:
+    frame = table(600, 2, usual)
+    frame["G"] = 1.7e9 + np.arange(600.0)
+    far = read(frame, covariates={"G": ac.Numeric()})
+    for answer in _answers(far, "A: ASC + ASC x G\n*: TT"):
+        with pytest.raises(ArdchoiceError, match=r"G lies around 1.7e\+09"):
+            answer()
+
+
+def test_classes_and_constants_may_lie_anywhere() -> None:
+    frame = table(600, 2, usual)
+    near = read(frame)
+    far = read(frame.assign(**{f"{a}_TT": frame[f"{a}_TT"] + 3e7 for a in "ABC"}))
+    for spec in ("A: ASC + quantiles(TT, 3)\nB: ASC", "A: ASC\nB: ASC\n*: TT x G"):
+        logliks = [ac.fit_mnl(d, spec).loglik for d in (near, far)]
+        assert logliks[1] == pytest.approx(logliks[0], rel=1e-7)
 
 
 def test_mutated_tables_end_in_an_answer_or_an_error(load) -> None:

@@ -28,7 +28,7 @@ from ardchoice.ard.standardization import moments_of, standardization_of
 from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
 from ardchoice.ard.trace import Progress, ProgressTrace, Step
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
-from ardchoice.design import Design, Execution, Rows, running
+from ardchoice.design import Design, Execution, Rows, refuse_far_from_zero, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
 from ardchoice.numerics import single_blas_thread
@@ -156,6 +156,7 @@ def fit_ard(
                 f"{family.title.lower()}: fit all data at once."
             )
         design = _design(data, space, prior, memory)
+        refuse_far_from_zero(data, design.encoding.terms)
         diverging = diverging_constants(data, design.encoding)
         groups, term_group = make_groups(family.layout(design.encoding), prior, diverging)
         report = ProgressTrace(

@@ -12,6 +12,7 @@ from ardchoice.design.encoding import (
     learn_encoding,
 )
 from ardchoice.design.execution import Execution, current_execution, running
+from ardchoice.design.far_from_zero import refuse_far_from_zero
 from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
 __all__ = [
@@ -36,5 +37,6 @@ __all__ = [
     "current_execution",
     "deviations",
     "learn_encoding",
+    "refuse_far_from_zero",
     "running",
 ]

@@ -8,7 +8,7 @@ from typing import Any
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
-from ardchoice.design import Design, running
+from ardchoice.design import Design, refuse_far_from_zero, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.constraints import (
@@ -176,6 +176,7 @@ def estimate(
         raise ArdchoiceError("There are no choice situations to estimate from.")
     used = grouped_by_person(data)
     design = Design(used, specification.terms)
+    refuse_far_from_zero(data, design.encoding.terms)
     resolved = family.resolve(design)
     family = resolved.family
     design = design.with_covariates(family.covariates)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from ardchoice.data import ChoiceData, TextOptions, look_at, streams
-from ardchoice.design import Design
+from ardchoice.design import Design, learn_encoding, refuse_far_from_zero
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, Mistake, SettingsError
 from ardchoice.evaluation import check_scenario
 from ardchoice.families import must_be_identified, one_pass
@@ -128,6 +128,7 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
         space = settings.make_space(data)
         if not len(space):
             raise ArdchoiceError("the space is empty: every candidate was excluded.")
+        refuse_far_from_zero(data, learn_encoding(data, space.terms).terms)
     except ArdchoiceError as error:
         mistakes.append(Mistake(("space",), str(error)))
     structure = settings.make_structure()
