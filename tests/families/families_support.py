@@ -29,3 +29,19 @@ def business() -> ChoiceData:
         availability="{alt}_AV",
         person="ID",
     )
+
+
+def travellers() -> ChoiceData:
+    """All choices of Swissmetro as in the README: 1,191 persons."""
+    table = ac.datasets.swissmetro()
+    for mode in ("TRAIN", "SM"):
+        table[f"{mode}_CO"] *= table["GA"] == 0
+    return ac.read_wide(
+        table[table["CHOICE"] != 0],
+        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
+        choice="CHOICE",
+        attributes={"TT": "{alt}_TT", "CO": "{alt}_CO"},
+        covariates=["GA", "MALE"],
+        availability="{alt}_AV",
+        person="ID",
+    )

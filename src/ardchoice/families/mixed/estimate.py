@@ -40,6 +40,10 @@ FAR_DECREMENT = 0.5
 """Log-likelihood still to be gained above which nodes are adapted after every step: frozen ones
 would lead to where they do not cover the posteriors."""
 MOST_ROUNDS = 5
+COMPARED_GAIN = 0.1
+"""Log-likelihood that rounds of a fit which is only compared must gain: less than nodes move it."""
+COMPARED_PATIENCE = 2
+"""Rounds that may gain less."""
 LAST_DECREMENT = 1e-6
 """Log-likelihood still to be gained before the last step, which leaves its square."""
 NOISE_PER_ROOT_UNIT = 0.1
@@ -156,6 +160,7 @@ def maximise_simulated(
     *,
     start: Floats | None = None,
     is_final: bool = True,
+    wanted: float = -np.inf,
 ) -> SimulatedMaximum:
     """Newton's method on the simulated log-likelihood, from the multinomial logit.
 
@@ -167,7 +172,10 @@ def maximise_simulated(
     start
         Coefficients and standard deviations to start from. Default: `first_point`.
     is_final
-        Whether to end in double precision; a comparison of models does not need it.
+        Whether to end in double precision; a comparison of models does not need it, nor the last
+        tenth of a log-likelihood.
+    wanted
+        Log-likelihood of interest: a fit that is not final is given up once it promises less.
     """
     structure = structure_of(task.layout)
     warm = warm or warm_start(task, structure)
@@ -189,12 +197,14 @@ def maximise_simulated(
         phi = climb.expectation_maximisation(phi, coarse)
     single = Rule(nodes, seed, True)
     anchor = phi
-    rounds = 0
+    rounds, watch = 0, _Watch(wanted)
     while rounds < MOST_ROUNDS and climb.steps < task.max_iterations:
         anchor = phi
         phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=True)
         rounds += climb.largest_decrement <= FAR_DECREMENT
         if climb.largest_decrement <= SETTLED_DECREMENT:
+            break
+        if not is_final and watch.is_enough(climb):
             break
     if is_final:
         phi = climb.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT)
@@ -226,6 +236,21 @@ class SimulatedMaximum:
     diverging: Floats | None
     warm: Warm
     sums: Sums
+
+
+class _Watch:
+    """Whether more rounds would tell more of a fit that is only compared with others."""
+
+    def __init__(self, wanted: float) -> None:
+        self.wanted, self.highest, self.idle = wanted, -np.inf, 0
+
+    def is_enough(self, climb: _Climb) -> bool:
+        """After a round: it gains nothing any more, or promises less than is wanted."""
+        reached = climb.last.loglik if climb.last is not None else -np.inf
+        self.idle = 0 if reached > self.highest + COMPARED_GAIN else self.idle + 1
+        self.highest = max(self.highest, reached)
+        promised = reached + 2 * climb.largest_decrement
+        return self.idle >= COMPARED_PATIENCE or promised < self.wanted
 
 
 class _Climb:

@@ -34,17 +34,22 @@ EXPANSIONS = 3
 CONFIRMING_NODES = 64
 """Per person, of the fits that confirm."""
 MOST_CONFIRMING_FITS = 24
-CERTAIN_WALD = 6.0
-"""z of a standard deviation above which no fit without it is needed: the squared z is five times
-the price of a standard deviation."""
+HOPELESS_CRITERION = 15.0
+"""Criterion above the lowest at which a set is no longer estimated exactly."""
+CERTAIN_WALD = 10.0
+"""z of a standard deviation above which no fit without it is needed. One that stands in for another
+has a z of six, however much better the log-likelihood is without it."""
+EXCHANGED_WALD = 6.0
+"""z below which others are tried in its place."""
 ADDED = 3
 """Candidates that are fitted as additions."""
 TYPICAL_INFORMATION = 0.2
 """Of a choice on the coefficient of a column of unit spread."""
 SHRUNKEN = 1.7
 """How much larger than in the quadratics the variances of exact fits usually are."""
-SMALLEST_VARIANCE_SHARE = 0.02
-"""Of a typical one, for a start that is not zero."""
+FIRST_VARIANCES = (0.02, 4.0)
+"""Smallest and largest variance of a taste on a column of unit spread that a fit starts from: not
+zero, and not one that makes all choices of a person certain, where the likelihood is flat."""
 
 
 @dataclass(frozen=True)
@@ -279,9 +284,8 @@ class _Search:
         }
         best = self._fit(found.chosen, guess)
         while len(self.fits) < MOST_CONFIRMING_FITS:
-            options = [self._fit(move, guess, best) for move in self._moves(best, found)]
-            better = min(options, key=lambda fit: fit.criterion, default=best)
-            if better.criterion >= best.criterion:
+            better = self._better(best, guess, found)
+            if better is None:
                 break
             best = better
         order = sorted(self.fits.values(), key=lambda fit: fit.criterion)
@@ -290,17 +294,38 @@ class _Search:
             for fit in order
         )
 
-    def _moves(self, fit: _Fit, found: TasteSet) -> list[tuple[int, ...]]:
-        weak = [k for k, z in zip(fit.chosen, fit.wald, strict=True) if z < CERTAIN_WALD]
+    def _better(self, best: _Fit, guess: dict[int, float], found: TasteSet) -> _Fit | None:
+        """A neighbour with a lower criterion: simpler sets first, they are the quickest to fit."""
+        drops, adds, swaps = self._moves(best, found)
+        for move in drops:
+            simpler = self._fit(move, guess, best)
+            if simpler.criterion < best.criterion:
+                return simpler
+        for moves in (adds, swaps):
+            room = max(MOST_CONFIRMING_FITS - len(self.fits), 0)
+            options = [self._fit(move, guess, best) for move in moves[:room]]
+            better = min(options, key=lambda fit: fit.criterion, default=best)
+            if better.criterion < best.criterion:
+                return better
+        return None
+
+    def _moves(self, fit: _Fit, found: TasteSet) -> tuple[list[tuple[int, ...]], ...]:
+        """Sets with one coefficient less, one more, one exchanged."""
+        spreads = sorted(zip(fit.wald, fit.chosen, strict=True))
+
+        def without(largest: float) -> list[tuple[int, ...]]:
+            weak = [k for z, k in spreads if z < largest]
+            return [tuple(k for k in fit.chosen if k != gone) for gone in weak]
+
         order = [int(k) for k in np.argsort(-found.statistic, kind="stable")]
-        adds = [k for k in order if k not in fit.chosen]
-        adds += [k for k in found.chosen if k not in fit.chosen]
-        moves = [tuple(k for k in fit.chosen if k != gone) for gone in weak]
-        moves += [(*fit.chosen, k) for k in adds[:ADDED]]
-        moves += [
-            (*(k for k in fit.chosen if k != gone), new) for gone in weak for new in adds[:ADDED]
-        ]
-        return [move for move in moves if self._is_allowed(move)][:MOST_CONFIRMING_FITS]
+        new = [k for k in order if k not in fit.chosen]
+        new = (new + [k for k in found.chosen if k not in fit.chosen])[:ADDED]
+        adds = [(*fit.chosen, k) for k in new]
+        swaps = [(*drop, k) for drop in without(EXCHANGED_WALD) for k in new]
+        return tuple(
+            [move for move in moves if self._is_allowed(move)]
+            for moves in (without(CERTAIN_WALD), adds, swaps)
+        )
 
     def _fit(
         self, chosen: Sequence[int], guess: dict[int, float], near: _Fit | None = None
@@ -315,10 +340,8 @@ class _Search:
             loglik, beta = self.mnl.fit.loglik, self.mnl.fit.beta
             return _Fit((), loglik, -2 * loglik, (), beta)
         layout, task = self._task(chosen)
-        least = SMALLEST_VARIANCE_SHARE
-        variance = np.array(
-            [SHRUNKEN * max(guess.get(k, 1.0), least) / self.scale[k] ** 2 for k in chosen]
-        )
+        scaled = np.clip([SHRUNKEN * guess.get(k, 1.0) for k in chosen], *FIRST_VARIANCES)
+        variance = scaled / self.scale[list(chosen)] ** 2
         persons = max(self.persons, 1)
         information = self.scale[list(chosen)] ** 2 * TYPICAL_INFORMATION
         scale = np.sqrt(information * len(self.design.data) / persons)
@@ -328,8 +351,10 @@ class _Search:
             known = dict(zip(near.chosen, near.theta[layout.n_columns :], strict=True))
             sd = [known.get(k) or first for k, first in zip(chosen, np.sqrt(variance), strict=True)]
             start = np.append(near.theta[: layout.n_columns], sd)
+        lowest = min((fit.criterion for fit in self.fits.values()), default=np.inf)
+        wanted = 0.5 * (self.price * len(chosen) - lowest - HOPELESS_CRITERION)
         found = maximise_simulated(
-            task, CONFIRMING_NODES, self.seed, warm, start=start, is_final=False
+            task, CONFIRMING_NODES, self.seed, warm, start=start, is_final=False, wanted=wanted
         )
         sums = found.sums
         spreads = found.theta[layout.n_columns :]
