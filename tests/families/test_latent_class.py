@@ -17,6 +17,8 @@ from ardchoice.data import ChoiceData
 from ardchoice.design import Design
 from ardchoice.errors import SpecificationError
 from ardchoice.families import Family, LatentClass, Mnl, family_pass
+from ardchoice.families.latent.estimate import ClassPasses
+from ardchoice.families.latent.kernel import class_arrays, class_state
 from ardchoice.numerics import Order, Sums
 from ardchoice.space import as_specification
 
@@ -87,6 +89,38 @@ def test_derivatives_are_those_of_finite_differences(some: ChoiceData, family: L
     ]:
         atol = DIFFERENCE_TOLERANCE * np.abs(expected).max()
         np.testing.assert_allclose(found, expected, rtol=0, atol=atol)
+
+
+@pytest.mark.parametrize("family", FAMILIES[:4])
+def test_steps_of_em_are_newton_steps_on_the_complete_data(
+    some: ChoiceData, family: LatentClass
+) -> None:
+    """Against differences of Q(θ) = Σ_n w_n Σ_q h_nq log(π_nq p_nq(θ)), memberships h kept."""
+    at, step = At(family, some), 1e-4
+    arrays = class_arrays(at.layout, family.classes or 1)
+    held = [class_state(at.theta, block, arrays) for block in at.blocks]
+
+    def expected(theta: Floats) -> float:
+        total = 0.0
+        for block, known in zip(at.blocks, held, strict=True):
+            there = class_state(theta, block, arrays)
+            joint = np.log(there.posterior) + there.loglik
+            total += float((known.posterior * joint).sum(axis=0) @ known.rows.weights(block))
+        return total
+
+    sums = ClassPasses(at.blocks, arrays).for_em(at.theta)
+    moves = np.diag(step * at.unit)
+    gradient = [(expected(at.theta + m) - expected(at.theta - m)) / (2 * step) for m in moves]
+    np.testing.assert_allclose(sums.gradient * at.unit, gradient, atol=1e-4)
+    k, last = 1, len(at.theta) - 1
+    for i, j in [(k, k), (k, last), (last, last), (0, 2)]:
+        corners = [
+            a * b * expected(at.theta + a * moves[i] + b * moves[j])
+            for a in (1, -1)
+            for b in (1, -1)
+        ]
+        found = sums.curvature[i, j] * at.unit[i] * at.unit[j]
+        assert found == pytest.approx(-sum(corners) / (4 * step**2), rel=1e-4, abs=1e-2)
 
 
 def test_the_log_likelihood_is_that_of_products_over_persons(some: ChoiceData) -> None:

@@ -13,7 +13,7 @@ from ardchoice._types import Bools, Floats
 from ardchoice.design import Block
 from ardchoice.families.estimate import climb
 from ardchoice.families.family import Family, ParameterLayout
-from ardchoice.families.latent.kernel import ClassArrays, ClassSums, evaluate
+from ardchoice.families.latent.kernel import ClassArrays, ClassSums, evaluate, evaluate_for_em
 from ardchoice.numerics import Sums, map_reduce, newton_step
 
 EM_ROUNDS = 25
@@ -33,8 +33,34 @@ SAME_MAXIMUM = 0.01
 PERSON_INFORMATION = 4.0
 """Log-likelihood, doubled, that the tastes of a start differ by from the mean for one person."""
 
-Pass = Callable[[Floats], ClassSums]
-"""θ -> sums over all data."""
+Pass = Callable[[Floats], Sums]
+"""θ -> sums over all data, with the Hessian of the complete data."""
+
+
+@dataclass(frozen=True, eq=False)
+class ClassPasses:
+    """Passes over some blocks.
+
+    Attributes
+    ----------
+    blocks
+    arrays
+    """
+
+    blocks: Iterable[Block]
+    arrays: ClassArrays
+
+    def exact(self, theta: Floats) -> ClassSums:
+        """With the exact Hessian."""
+        return class_pass(self.blocks, self.arrays, theta)
+
+    def for_em(self, theta: Floats) -> Sums:
+        """With the Hessian of the complete data only, at a third of the work."""
+        return map_reduce(partial(_evaluate_for_em, theta, self.arrays), self.blocks)
+
+
+def _evaluate_for_em(theta: Floats, arrays: ClassArrays, block: Block) -> Sums:
+    return evaluate_for_em(theta, block, arrays)
 
 
 def class_pass(blocks: Iterable[Block], arrays: ClassArrays, theta: Floats) -> ClassSums:
@@ -99,9 +125,9 @@ def taste_start(
     return _placed(betas, gamma, arrays, size, beta)
 
 
-def drawn_starts(evaluate_at: Pass, draw: Callable[[], Floats], count: int) -> list[Floats]:
+def drawn_starts(for_em: Pass, draw: Callable[[], Floats], count: int) -> list[Floats]:
     """The most promising of several times as many drawn starts, after a few steps of EM."""
-    tried = [run_em(draw(), evaluate_at, POOL_ROUNDS) for _ in range(POOL_FACTOR * count)]
+    tried = [run_em(draw(), for_em, POOL_ROUNDS) for _ in range(POOL_FACTOR * count)]
     order = np.argsort([-sums.loglik for _, sums in tried], kind="stable")
     return [tried[k][0] for k in order[:count]]
 
@@ -166,14 +192,14 @@ def is_shared(arrays: ClassArrays) -> Bools:
     return np.asarray(same & (arrays.n_classes > 1))
 
 
-def run_em(theta: Floats, evaluate_at: Pass, rounds: int = EM_ROUNDS) -> tuple[Floats, ClassSums]:
+def run_em(theta: Floats, for_em: Pass, rounds: int = EM_ROUNDS) -> tuple[Floats, Sums]:
     """Steps of (generalised) EM: Newton's step on the complete data, halved until ℓ rises."""
-    here = evaluate_at(theta)
+    here = for_em(theta)
     for _ in range(rounds):
-        step = newton_step(Sums(here.loglik, here.gradient, here.complete))
+        step = newton_step(here)
         length = 1.0
         for _ in range(EM_HALVINGS):
-            there = evaluate_at(theta + length * step)
+            there = for_em(theta + length * step)
             if there.loglik > here.loglik:
                 break
             length /= 2
@@ -189,25 +215,24 @@ def run_em(theta: Floats, evaluate_at: Pass, rounds: int = EM_ROUNDS) -> tuple[F
 def run_starts(
     family: Family,
     layout: ParameterLayout,
-    evaluate_at: Pass,
+    passes: ClassPasses,
     thetas: list[Floats],
 ) -> Starts:
     """EM from every start, then Newton's method, the most promising first.
 
     Starts whose quadratic promises less than the best found are given up on the way.
     """
-    climbed = [run_em(theta, evaluate_at) for theta in thetas]
+    climbed = [run_em(theta, passes.for_em) for theta in thetas]
     order = np.argsort([-sums.loglik for _, sums in climbed], kind="stable")
     logliks = np.full(len(thetas), -np.inf)
     best, highest = climbed[order[0]][0], -np.inf
     for k in order:
-        theta, sums = climbed[k]
+        theta = climbed[k][0]
         fit = climb(
             family,
             layout,
-            lambda t, last: evaluate_at(t),
+            lambda t, last: passes.exact(t),
             theta,
-            first=sums,
             max_iterations=SEARCH_STEPS,
             tolerance=SEARCH_TOLERANCE,
             wanted=highest - SAME_MAXIMUM,
@@ -215,6 +240,6 @@ def run_starts(
         logliks[k] = fit.loglik
         if fit.loglik > highest + SAME_MAXIMUM / 10:
             best, highest = fit.beta, fit.loglik
-    ended = evaluate_at(best)
+    ended = passes.exact(best)
     shares = ended.share / ended.share.sum()
     return Starts(best, tuple(map(float, logliks)), ended.complete, shares)

@@ -183,52 +183,63 @@ def evaluate_with_scores(
     share = state.posterior @ weight
     if order == 0:
         return ClassSums(loglik, empty, empty, empty, share), empty
-    by_class = [
-        _class_gradient(q, state, block, arrays, len(theta)) for q in range(arrays.n_classes)
-    ]
-    each = np.zeros_like(by_class[0])
-    for h, gradient in zip(state.posterior, by_class, strict=True):
-        each += h * gradient
+    by_class = [_class_gradient(q, state, block, arrays) for q in range(arrays.n_classes)]
+    each = np.zeros((len(theta), len(weight)))
+    for h, (at, gradient) in zip(state.posterior, by_class, strict=True):
+        each[at] += h * gradient
     weighted = each * weight
     if order == 1:
         return ClassSums(loglik, weighted.sum(axis=1), empty, empty, share), weighted
-    complete = _complete_hessian(state, block, arrays, weight, len(theta))
+    complete = _complete(state, block, arrays, weight, len(theta)).curvature
     hessian = complete + weighted @ each.T
-    for h, gradient in zip(state.posterior, by_class, strict=True):
-        hessian -= (gradient * (h * weight)) @ gradient.T
+    for h, (at, gradient) in zip(state.posterior, by_class, strict=True):
+        hessian[np.ix_(at, at)] -= (gradient * (h * weight)) @ gradient.T
     hessian = 0.5 * (hessian + hessian.T)
     return ClassSums(loglik, weighted.sum(axis=1), hessian, complete, share), weighted
 
 
+def evaluate_for_em(theta: Floats, block: Block, arrays: ClassArrays) -> Sums:
+    """ℓ and its gradient, with the Hessian of the complete-data log-likelihood.
+
+    Each class is a weighted multinomial logit: the scores of persons are not needed.
+    """
+    state = class_state(theta, block, arrays)
+    weight = state.rows.weights(block)
+    complete = _complete(state, block, arrays, weight, len(theta))
+    return Sums(float(weight @ state.loglik), complete.gradient, complete.curvature)
+
+
 def _class_gradient(
-    q: int, state: ClassState, block: Block, arrays: ClassArrays, size: int
-) -> Floats:
-    """∇ log(π_nq p_n(β_q)) of every person; shape (P, n)."""
+    q: int, state: ClassState, block: Block, arrays: ClassArrays
+) -> tuple[Ints, Floats]:
+    """∇ log(π_nq p_n(β_q)) of every person where it is not zero: parameters (R,) and (R, n)."""
     residual = -state.probabilities[q]
     np.add.at(residual.reshape(-1), block.picked, 1.0)
     by_column = state.rows.sums(weighted_columns(residual, block))
-    out = np.zeros((size, by_column.shape[1]))
     free = arrays.place[q] != ABSENT
-    out[arrays.place[q][free]] = by_column[free]
+    at, rows = [arrays.place[q][free]], [by_column[free]]
     for r, places in enumerate(arrays.membership, 1):
-        out[places] = ((1.0 if q == r else 0.0) - state.prior[r]) * state.covariates
-    return out
+        at.append(places)
+        rows.append(((1.0 if q == r else 0.0) - state.prior[r]) * state.covariates)
+    return np.concatenate(at), np.concatenate(rows)
 
 
-def _complete_hessian(
+def _complete(
     state: ClassState, block: Block, arrays: ClassArrays, weight: Floats, size: int
-) -> Floats:
-    """Σ_n Σ_q h_nq B_nq; shape (P, P)."""
-    out = np.zeros((size, size))
+) -> Sums:
+    """∇ℓ, also that of the complete-data log-likelihood, and Σ_n Σ_q h_nq B_nq; (P,) and (P, P)."""
+    out, gradient = np.zeros((size, size)), np.zeros(size)
     for q, h in enumerate(state.posterior):
         counted = replace(block, weight=(h * weight)[state.rows.of_row])
-        curvature = evaluate_at(state.utilities[q].copy(), counted).curvature
+        found = evaluate_at(state.utilities[q].copy(), counted)
         free = np.flatnonzero(arrays.place[q] != ABSENT)
         places = arrays.place[q][free]
-        out[np.ix_(places, places)] += curvature[np.ix_(free, free)]
+        gradient[places] += found.gradient[free]
+        out[np.ix_(places, places)] += found.curvature[np.ix_(free, free)]
     w = state.covariates
     for r, rows in enumerate(arrays.membership, 1):
+        gradient[rows] += w @ ((state.posterior[r] - state.prior[r]) * weight)
         for s, columns in enumerate(arrays.membership, 1):
             spread = ((r == s) - state.prior[s]) * state.prior[r] * weight
             out[np.ix_(rows, columns)] += (w * spread) @ w.T
-    return out
+    return Sums(0.0, gradient, out)

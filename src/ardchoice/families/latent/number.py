@@ -14,8 +14,8 @@ from ardchoice._types import Floats
 from ardchoice.design import CachedBlocks, Design, StreamedBlocks
 from ardchoice.families.family import Resolved, family_pass
 from ardchoice.families.latent.estimate import (
+    ClassPasses,
     Starts,
-    class_pass,
     drawn_starts,
     run_starts,
     split_starts,
@@ -86,9 +86,9 @@ def ladder(
         here = replace(family, classes=classes)
         layout = here.layout(design.encoding).reordered(design.order)
         arrays, size = class_arrays(layout, classes), len(layout.parameters)
-        at = partial(class_pass, blocks, arrays)
+        passes = ClassPasses(blocks, arrays)
         if classes == 1:
-            sums = at(near.beta)
+            sums = passes.exact(near.beta)
             found = Starts(near.beta, (sums.loglik,), sums.complete, np.ones(1))
         else:
             count = here.n_starts
@@ -99,7 +99,8 @@ def ladder(
                     before.starts.best, before.arrays, arrays, root, size, halves, rng
                 )
             draw = partial(taste_start, near.beta, root, arrays, size, rng)
-            found = run_starts(here, layout, at, [*cut, *drawn_starts(at, draw, count - len(cut))])
+            drawn = drawn_starts(passes.for_em, draw, count - len(cut))
+            found = run_starts(here, layout, passes, [*cut, *drawn])
         before = Rung(classes, size, found, arrays)
         yield before
 
