@@ -136,7 +136,9 @@ def test_wtp_of_generic_terms_is_given_once(data: ChoiceData) -> None:
     assert table["estimate"][0] == pytest.approx(expected, rel=1e-10)
 
 
-def test_wtp_of_curved_terms_averages_marginal_utilities(data: ChoiceData, result: Result) -> None:
+def test_wtp_where_cost_is_curved_is_the_mean_of_what_each_would_pay(
+    data: ChoiceData, result: Result
+) -> None:
     table = result.wtp("TT", "CO", by=[]).set_index("alternative")["estimate"]
     b, available = result.estimates, data.available[2]
     tt, co = data.attributes["TT"].of(2)[available], data.attributes["CO"].of(2)[available]
@@ -144,9 +146,55 @@ def test_wtp_of_curved_terms_averages_marginal_utilities(data: ChoiceData, resul
         b["CAR: piecewise(TT, 2.013) [<2.013]"],
         b["CAR: piecewise(TT, 2.013) [>2.013]"],
     )
-    marginal_time = np.where(tt < 2.013, slope_low, slope_high).mean()
-    marginal_cost = (b["CAR: sqrt(CO)"] * 0.5 / np.sqrt(co)).mean()
-    assert table["CAR"] == pytest.approx(marginal_time / marginal_cost, rel=1e-9)
+    marginal_time = np.where(tt < 2.013, slope_low, slope_high)
+    marginal_cost = b["CAR: sqrt(CO)"] * 0.5 / np.sqrt(co)
+    assert table["CAR"] == pytest.approx((marginal_time / marginal_cost).mean(), rel=1e-9)
+
+
+def test_errors_of_the_mean_of_what_each_would_pay_are_those_of_differences(
+    data: ChoiceData,
+) -> None:
+    spec = "TRAIN: ASC + log1p(TT) + log1p(CO) + TT x GA\nSM: ASC + log1p(CO)\n CAR: TT + sqrt(CO)"
+    result = ac.fit_mnl(data, spec)
+
+    def value(beta: np.ndarray) -> np.ndarray:
+        return with_coefficients(result, beta).wtp("TT", "CO")["estimate"].to_numpy()
+
+    found = result.wtp("TT", "CO")
+    assert set(found["segment"]) > {"all"}
+    assert_delta_method(result, value, found["std_err"].to_numpy())
+
+
+def test_where_the_utility_of_money_changes_its_sign_wtp_is_the_ratio_of_means(
+    data: ChoiceData,
+) -> None:
+    result = ac.fit_mnl(data, "CAR: ASC + TT + CO + square(CO)\nTRAIN: ASC")
+    b, available = result.estimates.copy(), data.available[2]
+    b["CAR: CO"], b["CAR: square(CO)"] = -1.0, 0.4
+    bent = with_coefficients(result, b.to_numpy())
+    co = data.attributes["CO"].of(2)[available & (data.attributes["CO"].of(2) != 0)]
+    slope = -1.0 + 0.8 * co
+    assert slope.min() < 0 < slope.max()
+    found = bent.wtp("TT", "CO")["estimate"].iloc[0]
+    assert found == pytest.approx(b["CAR: TT"] / slope.mean(), rel=1e-9)
+
+
+def test_where_tastes_vary_each_would_pay_by_mean_tastes(data: ChoiceData) -> None:
+    from dataclasses import replace
+
+    few, family = data.take(np.arange(900)), ac.LatentClass(2, starts=2, seed=0)
+    plain, curved = (
+        ac.fit(few, f"TRAIN: ASC\nSM: ASC\n*: TT + {cost}", family=family)
+        for cost in ("CO", "log1p(CO)")
+    )
+    # The same tastes with a linear cost: the ratio of their means.
+    same = replace(plain, coefficients=curved.coefficients, covariances=curved.covariances)
+    cost = few.attributes["CO"]
+    paid = np.concatenate([cost.of(j)[few.available[j]] for j in range(3)])
+    factor = (1 + paid[paid != 0]).mean()
+    found, expected = (r.wtp("TT", "CO", by=[]).iloc[0] for r in (curved, same))
+    for column in ("estimate", "std_err"):
+        assert found[column] == pytest.approx(factor * expected[column], rel=1e-6)
 
 
 def free_for_holders(data: ChoiceData) -> ChoiceData:
@@ -166,13 +214,13 @@ def test_who_pays_nothing_has_no_say_in_wtp_where_cost_is_curved(data: ChoiceDat
     b = result.estimates
     pays = (free.covariates["GA"].values == 0) & (free.attributes["CO"].of(0) != 0)
     cost = free.attributes["CO"].of(0)[pays]
-    marginal = (b["TRAIN: log1p(CO)"] / (1 + cost)).mean()
-    assert table.loc["TRAIN", "estimate"] == pytest.approx(b["TRAIN: TT"] / marginal, rel=1e-9)
+    each = b["TRAIN: TT"] / b["TRAIN: log1p(CO)"] * (1 + cost)
+    assert table.loc["TRAIN", "estimate"] == pytest.approx(each.mean(), rel=1e-9)
     assert table.loc["TRAIN", "n"] == pays.sum()
     # A square root has no slope at zero at all; without those who pay nothing it has.
     cost = free.attributes["CO"].of(1)
-    marginal = (b["SM: sqrt(CO)"] * 0.5 / np.sqrt(cost[cost != 0])).mean()
-    assert table.loc["SM", "estimate"] == pytest.approx(b["SM: TT"] / marginal, rel=1e-9)
+    each = b["SM: TT"] / (b["SM: sqrt(CO)"] * 0.5 / np.sqrt(cost[cost != 0]))
+    assert table.loc["SM", "estimate"] == pytest.approx(each.mean(), rel=1e-9)
     by = result.wtp("TT", "CO", by=["GA"])
     assert by[by["alternative"] == "TRAIN"]["segment"].tolist() == ["GA=0"]
     holders = free.take(free.covariates["GA"].values == 1)

@@ -598,9 +598,11 @@ class Result(Estimates):
         less (the value of travel time saved); of any other, such as quality, a unit more. Negative:
         it would have to be compensated.
 
-        Where the cost enters in a form that is not linear, such as a logarithm, situations in which
-        it is exactly zero (holders of a season ticket) are excluded from both means: nobody trades
-        money there. `n` is how many remain.
+        Where the cost enters in a form that is not linear, such as a logarithm, it is the mean over
+        situations of the ratio in each: of what each would pay. Situations in which the cost is
+        exactly zero (holders of a season ticket) are excluded, as nobody trades money there; `n` is
+        how many remain. Where more money does not have utility of one sign in all of them, it is
+        the ratio of means again.
 
         An attribute with levels, such as a brand, or in classes has a row for each but the
         reference: how much more cost one would bear to have it instead of the reference,

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cached_property
+from dataclasses import dataclass
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -11,7 +12,7 @@ import numpy.typing as npt
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, recognised_kind
-from ardchoice.design import ColumnStore, Encoding, TermColumns
+from ardchoice.design import Block, ColumnStore, Design, Encoding, TermColumns
 from ardchoice.errors import SpecificationError
 from ardchoice.estimation.elasticities import (
     Estimate,
@@ -21,14 +22,11 @@ from ardchoice.estimation.elasticities import (
     slopes_of,
     terms_of,
 )
+from ardchoice.estimation.mean_tastes import Tastes
 from ardchoice.estimation.model import Model
-from ardchoice.families import Family
-from ardchoice.space import Linear, Ratio
-
-DIFFERENCE_STEP = 1e-5
-"""Relative step of central differences by a parameter, where tastes vary."""
-DIFFERENCE_SCALE = 1e-3
-"""Least size of a parameter that the step is relative to."""
+from ardchoice.estimation.wtp_of_each import Ratio, Rows, mean_ratios
+from ardchoice.space import Linear
+from ardchoice.space import Ratio as RatioForm
 
 
 class Mean(NamedTuple):
@@ -56,8 +54,11 @@ def willingness_to_pay(
 
     Both means run over the situations of the segment where the alternative is available. With
     linear terms each is a coefficient (or a sum of some); otherwise an average marginal utility.
-    Where the cost of an alternative enters in a form that is not linear, situations in which it is
-    exactly zero are excluded from both: nobody trades money there, and logarithms are steepest.
+
+    Where the cost of an alternative enters in a form that is not linear, every situation has a
+    ratio of its own, and the mean of these is taken (see `wtp_of_each`), unless the utility of
+    money changes its sign. Situations in which the cost is exactly zero are excluded: nobody trades
+    money there.
 
     Where the attribute has levels or classes, the numerator is minus the mean of V(level) -
     V(reference): what one would pay to have the level instead of the reference.
@@ -65,11 +66,9 @@ def willingness_to_pay(
     encoding, tastes = model.encoding, Tastes(model, data)
     for_cost = attribute_terms(encoding, cost)
     for_attribute = terms_of(encoding, attribute)
-    sloped = [t for t in for_attribute if t.has_slope(attribute)]
-    sign = 1.0 if is_saved(attribute) else -1.0
-    for_attribute = sloped or for_attribute
+    for_attribute = [t for t in for_attribute if t.has_slope(attribute)] or for_attribute
     paid, groups = Paid(data, cost, for_cost), _groups(encoding, for_attribute, for_cost)
-    out = []
+    out: list[Estimate] = []
     for group, name in groups:
         terms = [t for t in for_attribute if set(group) & set(t.alternatives)]
         split = by
@@ -77,22 +76,7 @@ def willingness_to_pay(
             priced = [t for t in for_cost if set(group) & set(t.alternatives)]
             every = [levels.name for t in (*terms, *priced) for levels in t.by]
             split = list(dict.fromkeys(every))
-        tops: Mapping[str, Means]
-        bottom = _mean_slopes(data, tastes, cost, group, split, paid)
-        if sloped:
-            slopes = _mean_slopes(data, tastes, attribute, group, split, paid)
-            tops = {"": {s: Mean(sign * mean.added, mean.n) for s, mean in slopes.items()}}
-        else:
-            tops = _mean_steps(data, tastes, terms, group, split, paid)
-        for level, top in tops.items():
-            for segment, (added, n) in top.items():
-                over, by_over = tastes.total(added)
-                under, by_under = tastes.total(bottom[segment].added)
-                value = over / under if under else np.nan
-                gradient = np.full_like(by_over, np.nan)
-                if under:
-                    gradient = (by_over - value * by_under) / under
-                out.append(Estimate(name, "", segment, n, value, gradient, level))
+        out += _of_group(data, tastes, _Priced(attribute, cost, terms, paid), group, name, split)
     if not out and groups:
         raise SpecificationError(
             f"{cost} is zero wherever both {attribute} and it are in the model, and its form is "
@@ -104,6 +88,100 @@ def willingness_to_pay(
             "alternatives share may bring them together: try generic = true in [space]."
         )
     return out
+
+
+@dataclass(frozen=True, eq=False)
+class _Priced:
+    """An attribute and the cost that it is put in, with the terms of the attribute."""
+
+    attribute: str
+    cost: str
+    terms: Sequence[TermColumns]
+    paid: Paid
+
+    @property
+    def is_sloped(self) -> bool:
+        """Whether the attribute has a slope; else it has levels or classes."""
+        return any(t.has_slope(self.attribute) for t in self.terms)
+
+    @property
+    def sign(self) -> float:
+        """Of a slope, such that what would be paid for is positive."""
+        return 1.0 if is_saved(self.attribute) else -1.0
+
+
+def _of_group(
+    data: ChoiceData,
+    tastes: Tastes,
+    priced: _Priced,
+    group: list[int],
+    name: str,
+    by: Sequence[str],
+) -> list[Estimate]:
+    """For alternatives that share the terms of both; by level, then segment."""
+    paid, tops = priced.paid, _tops(data, tastes, priced, group, by)
+    bottom = _mean_slopes(data, tastes, priced.cost, group, by, paid)
+    each: Mapping[str, Mapping[str, Ratio]] = {}
+    if paid.curved & set(group):
+        above = partial(_columns, data, tastes, priced)
+        below = partial(_slopes, data, tastes, priced.cost, 1.0)
+        each = mean_ratios(data, tastes, above, below, list(tops), group, by, paid.where)
+    out = []
+    for level, top in tops.items():
+        for segment, (added, n) in top.items():
+            ratio = each.get(level, {}).get(segment)
+            if ratio is None:
+                ratio = _ratio_of_means(tastes, added, bottom[segment].added)
+            out.append(Estimate(name, "", segment, n, ratio.value, ratio.gradient, level))
+    return out
+
+
+def _tops(
+    data: ChoiceData, tastes: Tastes, priced: _Priced, group: list[int], by: Sequence[str]
+) -> Mapping[str, Means]:
+    """Level (empty for a slope) -> mean marginal utilities of the attribute."""
+    if not priced.is_sloped:
+        return _mean_steps(data, tastes, priced.terms, group, by, priced.paid)
+    slopes = _mean_slopes(data, tastes, priced.attribute, group, by, priced.paid)
+    return {"": {s: Mean(priced.sign * mean.added, mean.n) for s, mean in slopes.items()}}
+
+
+def _ratio_of_means(tastes: Tastes, above: Floats, below: Floats) -> Ratio:
+    over, by_over = tastes.total(above)
+    under, by_under = tastes.total(below)
+    if not under:
+        return Ratio(np.nan, np.full_like(by_over, np.nan))
+    value = over / under
+    return Ratio(value, (by_over - value * by_under) / under)
+
+
+def _slopes(data: ChoiceData, tastes: Tastes, attribute: str, sign: float) -> Iterator[Rows]:
+    """Derivatives of every column by an attribute."""
+    for rows, design, block in slopes_of(data, tastes.model.encoding, attribute, "slope"):
+
+        def columns(_: str, j: int, design: Design = design, block: Block = block) -> Floats:
+            return sign * alternative_columns(block, j)[design.position]
+
+        yield Rows(rows, columns)
+
+
+def _columns(data: ChoiceData, tastes: Tastes, priced: _Priced) -> Iterator[Rows]:
+    """What the attribute of a group adds to utility: its slope, or minus that of each level."""
+    if priced.is_sloped:
+        yield from _slopes(data, tastes, priced.attribute, priced.sign)
+        return
+    terms, (labels, _) = priced.terms, levels_of(priced.terms[0])
+    held = ColumnStore(data, "value")
+    for rows, _, _ in slopes_of(data, tastes.model.encoding, priced.cost, "slope"):
+        every = _steps(held, terms, tastes.shape[0], rows)
+        only = {level: _kept(terms, labels, k, tastes.shape[0]) for k, level in enumerate(labels)}
+
+        def columns(
+            level: str, _: int, z: Floats = every, only: Mapping[str, Floats] = only
+        ) -> Floats:
+            return z * only[level]
+
+        yield Rows(rows, columns)
 
 
 def is_saved(attribute: str) -> bool:
@@ -119,65 +197,10 @@ def levels_of(term: TermColumns) -> tuple[tuple[str, ...], str]:
     return labels, str(len(labels) + 1)
 
 
-class Tastes:
-    """How mean coefficients turn sums over situations into mean marginal utilities.
-
-    Where tastes do not vary, Σ_n w_n z_n of every column is summed, and coefficients come last.
-    Where they do, Σ_n w_n z_n E[β_n] is summed, at the estimates and, for the gradient, at a step
-    up and down from every parameter.
-    """
-
-    def __init__(self, model: Model, data: ChoiceData) -> None:
-        self.model, self.inside = model, model.on(data)
-        own = type(model.family).mean_coefficients
-        self.vary = own is not Family.mean_coefficients
-
-    @cached_property
-    def steps(self) -> Floats:
-        """Of every parameter, in block order; shape (P,)."""
-        return DIFFERENCE_STEP * np.maximum(np.abs(self.inside.theta), DIFFERENCE_SCALE)
-
-    @property
-    def shape(self) -> tuple[int, int]:
-        """Of a sum: every column, at every θ."""
-        return self.model.encoding.n_columns, 1 + 2 * len(self.model.theta) if self.vary else 1
-
-    def of(self, rows: slice) -> Floats | None:
-        """E[β] of some rows at every θ, in the order of the terms; (M, D, B) or (M, D, 1)."""
-        if not self.vary:
-            return None
-        inside, theta = self.inside, self.inside.theta
-        block, moves = inside.design.block(rows), np.diag(self.steps)
-        points = [theta, *(theta + sign * move for move in moves for sign in (1, -1))]
-        found = [inside.family.mean_coefficients(t, block, inside.layout) for t in points]
-        means = np.stack([mean[:, None] if mean.ndim == 1 else mean for mean in found])
-        return np.asarray(means[:, inside.design.position])
-
-    def add(self, target: Floats, z: Floats, means: Floats | None, w: Floats) -> None:
-        """Σ_n w_n z_n (E[β_n]) on top of a sum; z has the shape (D, B)."""
-        if means is None:
-            target[:, 0] += z @ w
-        elif means.shape[2] == 1:
-            target += (z @ w)[:, None] * means[:, :, 0].T
-        else:
-            target += np.einsum("db,mdb,b->dm", z, means, w, optimize=True)
-
-    def total(self, added: Floats) -> tuple[float, Floats]:
-        """A mean marginal utility, and its gradient in the order of the terms; shape (P,)."""
-        if not self.vary:
-            beta, theta = self.model.beta, self.model.theta
-            # What a family has besides coefficients does not change marginal utilities.
-            extras = np.zeros(len(theta) - len(beta))
-            return float(added[:, 0] @ beta), np.concatenate([added[:, 0], extras])
-        totals, inside = added.sum(axis=0), self.inside
-        gradient = (totals[1::2] - totals[2::2]) / (2 * self.steps)
-        return float(totals[0]), gradient[inside.layout.permutation(inside.design.position)]
-
-
 def _is_linear(term: TermColumns, attribute: str) -> bool:
     """Whether utility is linear in an attribute, whatever it is multiplied by."""
     if term.term.what == attribute:
-        return isinstance(term.term.how, Linear | Ratio)
+        return isinstance(term.term.how, Linear | RatioForm)
     return not any(factor.function for factor in term.products if factor.name == attribute)
 
 
@@ -279,7 +302,7 @@ def _among(means: Floats | None, use: npt.NDArray[np.bool_]) -> Floats | None:
 def _mean_steps(
     data: ChoiceData,
     tastes: Tastes,
-    terms: list[TermColumns],
+    terms: Sequence[TermColumns],
     group: list[int],
     by: Sequence[str],
     paid: Paid,
@@ -295,12 +318,7 @@ def _mean_steps(
     for rows in data.ranges():
         n = len(data.situation[rows])
         counted, means = np.zeros(n, dtype=bool), tastes.of(rows)
-        z = np.zeros((size, n))
-        for term in terms:
-            multiplier = held.multiplier(term)
-            # The columns of every level: the same interactions.
-            times = 1.0 if multiplier is None else multiplier.expand(rows)
-            z[term.columns].reshape(len(labels), -1, n)[:] = -times
+        z = _steps(held, terms, size, rows)
         for j in group:
             use = paid.where(j, rows)
             counted |= use
@@ -310,8 +328,26 @@ def _mean_steps(
     found = sums.means()
     out: dict[str, Means] = {}
     for k, level in enumerate(labels):
-        keep = np.zeros((size, 1))
-        for term in terms:
-            keep[term.columns].reshape(len(labels), -1)[k] = 1.0
+        keep = _kept(terms, labels, k, size)
         out[level] = {name: Mean(mean.added * keep, mean.n) for name, mean in found.items()}
     return out
+
+
+def _steps(held: ColumnStore, terms: Sequence[TermColumns], size: int, rows: slice) -> Floats:
+    """Minus the columns of every level, as if all were chosen; shape (D, B)."""
+    n = len(held.data.situation[rows])
+    z = np.zeros((size, n))
+    for term in terms:
+        multiplier = held.multiplier(term)
+        # The columns of every level: the same interactions.
+        times = 1.0 if multiplier is None else multiplier.expand(rows)
+        z[term.columns].reshape(len(levels_of(term)[0]), -1, n)[:] = -times
+    return z
+
+
+def _kept(terms: Sequence[TermColumns], labels: Sequence[str], k: int, size: int) -> Floats:
+    """One for the columns of a level; shape (D, 1)."""
+    keep = np.zeros((size, 1))
+    for term in terms:
+        keep[term.columns].reshape(len(labels), -1)[k] = 1.0
+    return keep

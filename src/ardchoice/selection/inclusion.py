@@ -26,7 +26,7 @@ from ardchoice.numerics import single_blas_thread
 from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import TermSet
 from ardchoice.selection.neighbours import neighbours, predict
-from ardchoice.selection.prices import criterion_of
+from ardchoice.selection.prices import criterion_of, largest_design_effect
 from ardchoice.selection.refits import Refit, RefitCache
 from ardchoice.selection.rules import Bic, Ebic, Rule, Searched
 from ardchoice.selection.search import Problem
@@ -121,7 +121,7 @@ def _design_effects(fit: ArdFit, rule: Searched) -> Floats:
     """Of every candidate, one at least."""
     if not rule.cluster:
         return np.ones(len(fit.terms))
-    return np.maximum(fit.tests.design_effect, 1.0)
+    return np.clip(fit.tests.design_effect, 1.0, largest_design_effect(fit.data))
 
 
 class _Visit:

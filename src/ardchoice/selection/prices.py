@@ -6,6 +6,7 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.ard import FORM_SHARE, INTERACTION_SHARE, ArdFit, design_effect_shares
+from ardchoice.data import ChoiceData
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.counting import log_valid_sets
 from ardchoice.selection.criterion import Criterion
@@ -13,11 +14,26 @@ from ardchoice.selection.rules import Searched
 
 
 def design_effects(fit: ArdFit) -> Floats | None:
-    """Of every candidate, as far as prices have it in them; None where no person repeats."""
+    """Of every candidate, as far as prices have it in them; None where no person repeats.
+
+    No more than that of answers that are the same within every person: beyond it, scores vary
+    because the model misses some rows by far, which is no dependence between answers.
+    """
     if not fit.persons_repeat:
         return None
-    excess = np.maximum(fit.tests.substitute_effect, 1.0) - 1.0
+    excess = np.clip(fit.tests.substitute_effect, 1.0, largest_design_effect(fit.data)) - 1.0
     return 1.0 + design_effect_shares(fit.terms) * excess
+
+
+def largest_design_effect(data: ChoiceData) -> float:
+    """Σ W_n² / Σ W_n, W_n the weights of a person's answers: the design effect were they all alike.
+
+    With m answers of everybody and no weights, m. At least one.
+    """
+    if data.person is None:
+        return 1.0
+    answers = np.bincount(data.person, data.weights).astype(np.float64)
+    return max(1.0, float(answers @ answers) * len(data) / data.total_weight**2)
 
 
 def _sets(constraints: Constraints) -> Floats:

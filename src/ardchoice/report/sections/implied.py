@@ -25,8 +25,9 @@ def willingness(found: Findings) -> Section:
         f"{wtp.why}. Positive: it would be paid for, a unit saved of money, time, waiting and "
         "changes (value of travel time, VTT), a unit more of any other attribute. It is the ratio "
         "of mean marginal utilities where the alternative is available, with delta-method "
-        f"intervals. Where the form of {cost} is not linear, choices in which it is exactly 0 are "
-        "excluded: money is not traded there."
+        f"intervals. Where the form of {cost} is not linear, it is the mean over choices of what "
+        f"each would pay; choices in which {cost} is exactly 0 are excluded: money is not traded "
+        "there."
     )
     parts: list[Part] = [Text(text)]
     if frame is not None:
