@@ -449,7 +449,8 @@ def main() -> None:
     print(pd.Series(counts).unstack(fill_value=0).to_string())
     worst = max(outcomes, key=lambda o: o.seconds)
     print(
-        f"{tables - given.first} tables; longest step {worst.seconds:.1f} s (table {worst.number}, {worst.step})"
+        f"{tables - given.first} tables; longest step {worst.seconds:.1f} s "
+        f"(table {worst.number}, {worst.step})"
     )
     print(f"memory at most {memory / 2**20:,.0f} MB, allowed {MOST_BYTES / 2**20:,.0f} MB")
     seen: set[str] = set()
