@@ -12,7 +12,7 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError, SpecificationError, did_you_mean
 from ardchoice.estimation.model import Model
-from ardchoice.families import Mnl
+from ardchoice.families import LOCATIONS, Mnl
 
 Calibration = Literal["prediction", "choice-based"]
 METHODS: tuple[Calibration, ...] = ("prediction", "choice-based")
@@ -123,7 +123,7 @@ def constants_of(model: Model) -> Floats:
         if term.term.what is None and not term.term.by and len(term.alternatives) == 1
     }
     for k, parameter in enumerate(layout.parameters):
-        if parameter.column in columns and parameter.kind == "mean":
+        if parameter.column in columns and parameter.kind in LOCATIONS:
             moves[k, columns[parameter.column]] = 1.0
     lacking = [alternatives[j] for j in np.flatnonzero(~moves.any(axis=0))]
     if len(lacking) > 1:

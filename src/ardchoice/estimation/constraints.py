@@ -20,6 +20,7 @@ from ardchoice.errors import (
     did_you_mean,
 )
 from ardchoice.families import (
+    LOCATIONS,
     EstimationTask,
     Family,
     Mnl,
@@ -250,7 +251,7 @@ def _places(name: str, layout: ParameterLayout, what: str, *, single: bool = Fal
     found = [
         k
         for k, p in enumerate(layout.parameters)
-        if p.kind == "mean" and p.term is not None and str(p.term) == " ".join(name.split())
+        if p.kind in LOCATIONS and p.term is not None and str(p.term) == " ".join(name.split())
     ]
     if not found:
         known = [*layout.names, *dict.fromkeys(str(p.term) for p in layout.parameters if p.term)]

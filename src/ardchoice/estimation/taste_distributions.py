@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +14,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import check_level
 from ardchoice.estimation.display import BELOW, DisplayFrame
+from ardchoice.estimation.wtp import is_saved
 from ardchoice.families import Mixed, coefficient_draws, taste_draws
 from ardchoice.space import Linear, Term
 
@@ -92,6 +93,9 @@ def distributions(
     ]
     each = zip(drawn.names, kinds, drawn.distributions, drawn.values, strict=True)
     out = [Taste(*one) for one in each]
+    money = result.family.cost if isinstance(result.family, Mixed) else None
+    if money is not None:  # in WTP space most are willingness to pay already
+        return [_in_money(one, result, money) for one in out]
     if cost is None:
         return out
     by_column = coefficient_draws(drawn, theta)
@@ -104,12 +108,21 @@ def distributions(
             by_column.get(c, (np.full(drawn.values.shape[1], theta[c]), "fixed"))
             for c in (column, below)
         )
+        # What would be paid for is positive, as in `Result.wtp`.
+        sign = 1.0 if is_saved(str(term.what)) else -1.0
         with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = top[0] / bottom[0]
+            ratio = sign * top[0] / bottom[0]
         has_moments = bottom[1] in BOUNDED or bottom[1] == "fixed"
         name = f"{result.names[column]} / {cost}"
         out.append(Taste(name, WTP, f"{top[1]} / {bottom[1]}", ratio, has_moments))
     return out
+
+
+def _in_money(taste: Taste, result: Result, cost: str) -> Taste:
+    is_cost = any(taste.name == str(t.term) and t.term.what == cost for t in result.encoding.terms)
+    if taste.kind != TASTE or is_cost:
+        return taste
+    return replace(taste, name=f"{taste.name} / {cost}", kind=WTP)
 
 
 def _simple_terms(result: Result) -> dict[int, Term]:

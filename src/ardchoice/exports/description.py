@@ -19,6 +19,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result
 from ardchoice.exports.names import MOST_NAMED, Names, word, words
 from ardchoice.exports.origin import Origin, find_origin, used_by
+from ardchoice.families import LOCATIONS
 from ardchoice.space import (
     BoxCox,
     Classes,
@@ -231,7 +232,7 @@ def _parameters(
     coefficients, extras = [], []
     for parameter, estimate, std_err in rows:
         numbers = float(estimate), float(std_err)
-        if parameter.kind != "mean" or parameter.column is None:
+        if parameter.kind not in LOCATIONS or parameter.column is None:
             name = names.new(word(parameter.name, "PARAMETER"))
             extras.append(Coefficient(name, parameter.name, {}, *numbers, parameter.classes))
             continue

@@ -136,6 +136,14 @@ class RandomTaste:
 
 
 @dataclass(frozen=True)
+class MoneyNames:
+    """WTP space: the cost coefficient by which all others are multiplied, and their signs."""
+
+    cost: str
+    others: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True)
 class TasteCorrelation:
     """Between two random coefficients, by number from 0; the first is the larger."""
 
@@ -164,7 +172,13 @@ def _tastes(result: Result, model: Description) -> dict[str, Any]:
         TasteCorrelation(max(c.first, c.second), min(c.first, c.second), extras[structure.q + k])
         for k, c in enumerate(structure.correlations)
     ]
-    return {"tastes": tastes, "correlations": correlations}
+    money = None
+    if structure.money is not None:
+        signs = ["-" if sign < 0 else "" for sign in structure.money.signs]
+        cost = structure.money.cost
+        others = [(name, signs[k]) for k, name in enumerate(names) if k != cost]
+        money = MoneyNames(names[cost], tuple(others))
+    return {"tastes": tastes, "correlations": correlations, "money": money}
 
 
 def _nests(family: Nested, alternatives: tuple[str, ...], model: Description) -> tuple[Nest, ...]:

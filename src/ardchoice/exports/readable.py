@@ -14,7 +14,7 @@ from ardchoice.design import TermColumns
 from ardchoice.estimation import Result
 from ardchoice.exports.description import OWN, Form, forms_of
 from ardchoice.exports.quoting import one_line, tex
-from ardchoice.families import ParameterLayout
+from ardchoice.families import LOCATIONS, ParameterLayout
 from ardchoice.space import INVERSE
 from ardchoice.text import WIDTH, p_value
 from ardchoice.text import number as few_digits
@@ -144,7 +144,7 @@ def utilities(result: Result, language: Language) -> list[Utility]:
 
 def _class_places(layout: ParameterLayout) -> list[dict[int, int]]:
     """Of every latent class, column -> the position of its coefficient; empty without classes."""
-    means = [(i, p) for i, p in enumerate(layout.parameters) if p.kind == "mean"]
+    means = [(i, p) for i, p in enumerate(layout.parameters) if p.kind in LOCATIONS]
     n_classes = 1 + max((max(p.classes, default=-1) for _, p in means), default=-1)
     return [
         {
@@ -223,7 +223,7 @@ def text_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
         "extras": [
             f"{one_line(name)} = {few_digits(rows[k][0])} ({few_digits(rows[k][1])})"
             for k, (name, p) in enumerate(zip(result.names, result.layout.parameters, strict=True))
-            if p.kind != "mean"
+            if p.kind not in LOCATIONS
         ],
         "grammar": [one_line(line) for line in result.specification.to_text().split("\n")],
     }

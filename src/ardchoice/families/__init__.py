@@ -2,6 +2,7 @@
 
 from ardchoice.families.estimate import climb
 from ardchoice.families.family import (
+    LOCATIONS,
     EstimationTask,
     Family,
     FamilyMeasure,
@@ -57,6 +58,7 @@ from ardchoice.families.scores import ScoredSums, scored_pass
 
 __all__ = [
     "FAMILIES",
+    "LOCATIONS",
     "Component",
     "EstimationTask",
     "Family",

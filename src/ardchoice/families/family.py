@@ -23,7 +23,9 @@ from ardchoice.design import Block, CachedBlocks, Design, Encoding, Part, Stream
 from ardchoice.numerics import NewtonFit, Order, Sums, map_reduce
 from ardchoice.space import Term
 
-Kind = Literal["mean", "sd", "correlation", "nest", "class", "scale"]
+Kind = Literal["mean", "wtp", "sd", "correlation", "nest", "class", "scale"]
+LOCATIONS: tuple[Kind, ...] = ("mean", "wtp")
+"""Kinds of parameters that multiply a column: coefficients, and willingness to pay."""
 """What a parameter is: a (mean) coefficient, a spread of tastes, and so on."""
 Separation = Literal["refuse", "allow"]
 """What to do when an estimate diverges: raise, or stop far out."""

@@ -15,6 +15,7 @@ from ardchoice.families.family import EstimationTask, Resolved, family_pass
 from ardchoice.families.mixed.distributions import SIGNED, moments
 from ardchoice.families.mixed.estimate import SimulatedMaximum, unit_weights
 from ardchoice.families.mixed.kernel import Rule, simulate
+from ardchoice.families.mixed.money import cost_spread, to_money
 from ardchoice.families.mixed.options import Draw, spreads_of
 from ardchoice.families.mixed.structure import Spread, Structure, structure_of, to_loadings
 from ardchoice.families.mnl import Mnl
@@ -40,9 +41,16 @@ def check_before(family: Mixed, design: Design) -> Resolved:
     random = dict(family.random or {})
     spreads = spreads_of(random, design.encoding)
     _refuse_all_constants(spreads, design)
-    notes = list(_weak_identification(design.data))
-    if any(s.distribution in SIGNED for s in spreads):
-        random, found = _signs(random, design)
+    notes = list(_weak_identification(design.data)) if spreads else []
+    structure = structure_of(family.layout(design.encoding))
+    if structure.money is not None:
+        _refuse_costs_of_both_signs(structure)
+    if structure.money is not None or any(s.distribution in SIGNED for s in spreads):
+        beta = _mnl_coefficients(design)
+        notes += _in_money(family, structure, beta)
+        what = "coefficient" if structure.money is None else "willingness to pay"
+        cost = None if structure.money is None else structure.money.cost
+        random, found = _signs(random, design, to_money(structure, beta), what, cost)
         notes += found
     if design.data.weight is not None:
         notes += _uneven_weights(design.data)
@@ -98,9 +106,41 @@ def _uneven_weights(data: ChoiceData) -> list[str]:
     ]
 
 
-def _signs(random: dict[str, str], design: Design) -> tuple[dict[str, str], list[str]]:
+def _refuse_costs_of_both_signs(structure: Structure) -> None:
+    k = cost_spread(structure)
+    if k is None or structure.spreads[k].distribution in SIGNED:
+        return
+    spread = structure.spreads[k]
+    raise SpecificationError(
+        f"WTP space: {spread.name[3:-1]} was to be {spread.distribution}, but utility is measured "
+        "in the cost, whose coefficient must have one sign: make it lognormal or truncated, or do "
+        "not make it random."
+    )
+
+
+def _in_money(family: Mixed, structure: Structure, beta: Floats) -> list[str]:
+    """What the estimates are; a cost that is liked is refused."""
+    money = structure.money
+    if money is None:
+        return []
+    size = float(beta[money.cost])
+    if size >= 0:
+        raise SpecificationError(
+            f"WTP space: the coefficient of the cost {family.cost!r} is {size:.4g} in the "
+            "multinomial logit. It must be negative: money that is liked measures nothing. Look at "
+            "the data and the other terms first, or stay in preference space."
+        )
+    return [
+        f"WTP space: estimates are willingness to pay in units of {family.cost}, positive for what "
+        "would be paid for (less of money, time, waiting and changes, more of anything else); "
+        f"*: {family.cost} is the cost coefficient."
+    ]
+
+
+def _signs(
+    random: dict[str, str], design: Design, beta: Floats, what: str, cost: int | None
+) -> tuple[dict[str, str], list[str]]:
     """Every lognormal or truncated coefficient with the sign of the multinomial logit."""
-    beta = _mnl_coefficients(design)
     out, notes = {}, []
     for key, text in random.items():
         drawn = Draw.parse(text)
@@ -119,16 +159,17 @@ def _signs(random: dict[str, str], design: Design) -> tuple[dict[str, str], list
         if drawn.sign and drawn.sign != sign:
             values = ", ".join(f"{beta[s.column]:.4g}" for s in found if s.column is not None)
             raise SpecificationError(
-                f"{names} was to be {text}, but its coefficient in the multinomial logit is "
+                f"{names} was to be {text}, but its {what} in the multinomial logit is "
                 f"{values}: a {drawn.distribution} one can only have one sign. Make it normal, or "
                 "look at the data and the other terms first."
             )
         out[key] = str(replace(drawn, sign=sign))
+        is_cost = any(s.column == cost for s in found)
         if not drawn.sign:
             side = "negative" if sign < 0 else "positive"
             notes.append(
                 f"{names} is {drawn.distribution} and {side} for everyone: that is the sign of its "
-                "coefficient in the multinomial logit."
+                f"{'coefficient' if is_cost else what} in the multinomial logit."
             )
     return out, notes
 
@@ -218,6 +259,8 @@ def notes_after(
 ) -> tuple[str, ...]:
     """What to know of the estimates, a sentence or two each."""
     structure = structure_of(task.layout)
+    if not structure.q:  # a multinomial logit: nothing is simulated
+        return ()
     d = structure.n_columns
     phi = np.concatenate([found.theta[:d], to_loadings(structure, found.theta[d:])])
     fresh = map_reduce(FreshMeasure(structure, phi, family.nodes, family.seed), task.blocks)
@@ -294,13 +337,18 @@ def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
         name, b, sd = s.name[3:-1], float(theta[s.column]), float(theta[d + k])
         mean, spread = moments(s.distribution, s.sign, b, sd)
         median = s.sign * np.exp(b)
+        in_money = structure.money is not None and s.column != structure.money.cost
+        symbol = "WTP" if in_money else "β"
         if s.distribution == "lognormal":
             minus = "-" if s.sign < 0 else ""
-            what = f"the estimates are the mean and standard deviation of ln({minus}β)"
-            rest = f"β has median {median:.4g}, mean {mean:.4g} and standard deviation {spread:.4g}"
+            what = f"the estimates are the mean and standard deviation of ln({minus}{symbol})"
+            rest = (
+                f"{symbol} has median {median:.4g}, mean {mean:.4g} and standard deviation "
+                f"{spread:.4g}"
+            )
         else:
             what = "the estimates are those of the normal distribution before truncation at zero"
-            rest = f"β has mean {mean:.4g} and standard deviation {spread:.4g}"
+            rest = f"{symbol} has mean {mean:.4g} and standard deviation {spread:.4g}"
         out.append(f"{name} is {s.distribution}: {what}; {rest}.")
     return out
 

@@ -15,6 +15,7 @@ from ardchoice.design import Block
 from ardchoice.families.family import EstimationTask, Maximum, ParameterLayout, family_pass
 from ardchoice.families.mixed.distributions import SIGNED
 from ardchoice.families.mixed.kernel import Rule, simulate
+from ardchoice.families.mixed.money import to_money, units_in_money
 from ardchoice.families.mixed.persons import persons_of
 from ardchoice.families.mixed.quadratics import ScoreTestMeasure
 from ardchoice.families.mixed.structure import (
@@ -44,6 +45,11 @@ COMPARED_GAIN = 0.1
 """Log-likelihood that rounds of a fit which is only compared must gain: less than nodes move it."""
 COMPARED_PATIENCE = 2
 """Rounds that may gain less."""
+MOST_TURNS = 3
+"""Steps of a standard deviation below zero after which it is at its boundary in any case."""
+MOST_FAR_ROUNDS = 12
+"""Steps with nodes adapted after each: where persons gain and lose nodes in turn, these never end,
+and frozen nodes have to do."""
 LAST_DECREMENT = 1e-6
 """Log-likelihood still to be gained before the last step, which leaves its square."""
 NOISE_PER_ROOT_UNIT = 0.1
@@ -104,11 +110,15 @@ class Warm:
         First guess of the variance of every random coefficient; shape (q,).
     scale
         Root mean information per person of every random coefficient; shape (q,).
+    location
+        The coefficients in the terms of the model, which may be those of WTP space; shape (D,).
+        None where they are those of the multinomial logit.
     """
 
     maximum: Maximum
     variance: Floats
     scale: Floats
+    location: Floats | None = None
 
 
 def mnl_task(task: EstimationTask) -> EstimationTask:
@@ -131,12 +141,15 @@ def warm_start(task: EstimationTask, structure: Structure) -> Warm:
     units = max(len(task.design.data), 1)
     persons = task.design.data.n_persons or units
     scale = np.sqrt(np.sqrt(2 * test.information[columns] / persons))
-    return Warm(maximum, test.variance[columns], np.maximum(scale, 1e-300))
+    unit = units_in_money(structure, maximum.fit.beta)
+    location = to_money(structure, maximum.fit.beta)
+    variance = test.variance[columns] / unit**2
+    return Warm(maximum, variance, np.maximum(scale * unit, 1e-300), location)
 
 
 def first_point(structure: Structure, warm: Warm) -> Floats:
     """Coefficients of the multinomial logit, and spreads that are not zero; shape (D + M,)."""
-    beta = warm.maximum.fit.beta
+    beta = warm.maximum.fit.beta if warm.location is None else warm.location
     phi = np.zeros(structure.size)
     phi[: structure.n_columns] = beta
     for k, spread in enumerate(structure.spreads):
@@ -197,11 +210,14 @@ def maximise_simulated(
         phi = climb.expectation_maximisation(phi, coarse)
     single = Rule(nodes, seed, True)
     anchor = phi
-    rounds, watch = 0, _Watch(wanted)
+    rounds, far, watch = 0, 0, _Watch(wanted)
     while rounds < MOST_ROUNDS and climb.steps < task.max_iterations:
         anchor = phi
-        phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=True)
-        rounds += climb.largest_decrement <= FAR_DECREMENT
+        is_careful = far < MOST_FAR_ROUNDS
+        phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=is_careful)
+        is_far = climb.largest_decrement > FAR_DECREMENT
+        far += is_far
+        rounds += not (is_far and is_careful)
         if climb.largest_decrement <= SETTLED_DECREMENT:
             break
         if not is_final and watch.is_enough(climb):
@@ -259,6 +275,7 @@ class _Climb:
     def __init__(self, task: EstimationTask, structure: Structure, warm: Warm) -> None:
         self.task, self.structure, self.warm = task, structure, warm
         self.held = np.zeros(structure.size, dtype=bool)
+        self.turns = np.zeros(structure.size, dtype=np.intp)
         self.steps, self.passes, self.largest_decrement = 0, 0, np.inf
         data = task.design.data
         self.last: Sums | None = None
@@ -389,15 +406,20 @@ class _Climb:
 
     def _bounded(self, phi: Floats, rule: Rule, anchor: Floats) -> Floats:
         """The same; standard deviations that do nothing are at zero from now on."""
-        phi, d = self._canonical(phi), self.structure.n_columns
+        given, d = phi, self.structure.n_columns
+        phi = self._canonical(phi)
         if not self.structure.is_plain:
             return phi
         none = phi[d:] * self.warm.scale <= BOUNDARY_UTILITY * (1 + 1e-9)
+        # Frozen nodes are not symmetric: where steps lead below zero again, none is above it.
+        self.turns[d:] += given[d:] < 0
+        none |= (given[d:] < 0) & (self.turns[d:] > 1)
         for k in d + np.flatnonzero(none & ~self.held[d:]):
             there, away = phi.copy(), phi.copy()
             there[k], away[k] = 0.0, AWAY_UTILITY / self.warm.scale[k - d]
             gain = self._evaluate(away, rule, 0, anchor).loglik
-            if gain > self._evaluate(there, rule, 0, anchor).loglik:
+            is_better = gain > self._evaluate(there, rule, 0, anchor).loglik
+            if is_better and self.turns[k] < MOST_TURNS:
                 phi = away
             else:
                 phi, self.held[k] = there, True

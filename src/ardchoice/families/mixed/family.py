@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar
+from typing import ClassVar, Literal, get_args
 
 import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.design import Block, Design, Encoding
-from ardchoice.errors import SpecificationError
+from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.families.family import (
     EstimationTask,
     Family,
@@ -26,6 +26,7 @@ from ardchoice.families.mixed.checks import check_before, notes_after
 from ardchoice.families.mixed.distributions import moments
 from ardchoice.families.mixed.estimate import maximise_simulated, unit_weights
 from ardchoice.families.mixed.kernel import Rule, Simulated, simulate
+from ardchoice.families.mixed.money import cost_column, in_money, to_money, to_preference
 from ardchoice.families.mixed.options import Draw, correlations_of, spreads_of
 from ardchoice.families.mixed.persons import persons_of
 from ardchoice.families.mixed.prediction import (
@@ -48,6 +49,8 @@ from ardchoice.families.mnl import Mnl
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step
 
+Space = Literal["preference", "wtp"]
+"""What coefficients are: of utility, or willingness to pay."""
 CONVERGED_DECREMENT = 1e-6
 """Log-likelihood still to be gained with frozen nodes at which estimation has converged."""
 
@@ -78,6 +81,13 @@ class Mixed(Family):
         Quasi-random nodes per person, a power of two, at least 16. Default: 64.
     seed
         Of the nodes: the same seed gives the same estimates. Default: 0.
+    space
+        ``preference``: coefficients are those of utility. ``wtp``: they are willingness to pay, in
+        units of the cost: V = α (cost + Σ ± w x), with a cost coefficient α that is one number, or
+        random and lognormal or truncated. Default: preference.
+    cost
+        The attribute that stands for money in WTP space; one linear coefficient for all
+        alternatives. Default: none.
     anchor
         Set by estimation: the parameters that the nodes of the likelihood are adapted to.
 
@@ -86,12 +96,16 @@ class Mixed(Family):
     >>> import ardchoice as ac
     >>> ac.Mixed({"*: TT": "normal", "SM: CO": "lognormal"}).title
     'Mixed logit'
+    >>> ac.Mixed({"*: TT": "normal", "*: CO": "lognormal"}, space="wtp", cost="CO").details
+    'random: *: TT, *: CO; WTP space: V = a (CO ± WTP x), a the coefficient of CO'
     """
 
     random: Mapping[str, str] | None = None
     correlated: bool | Sequence[Sequence[str]] = False
     nodes: int = 64
     seed: int = 0
+    space: Space = "preference"
+    cost: str | None = None
     anchor: Mapping[str, float] | None = field(
         default=None, compare=False, repr=False, metadata={"internal": True}
     )
@@ -110,8 +124,10 @@ class Mixed(Family):
     )
 
     def __post_init__(self) -> None:
+        self._check_space()
         if self.random is not None:
-            if not isinstance(self.random, Mapping) or not self.random:
+            known = isinstance(self.random, Mapping)
+            if not known or not (self.random or self.space == "wtp"):
                 raise SpecificationError(
                     "random is a table of terms and distributions, such as "
                     "Mixed({'*: TT': 'normal'}); without any, Mixed() lets the data decide."
@@ -129,16 +145,35 @@ class Mixed(Family):
         if not isinstance(self.seed, int) or self.seed < 0:
             raise SpecificationError(f"seed is a whole number from 0 on, not {self.seed!r}.")
 
+    def _check_space(self) -> None:
+        known = get_args(Space)
+        if self.space not in known:
+            raise SpecificationError(
+                f"There is no space {self.space!r}. {did_you_mean(str(self.space), known)}"
+            )
+        if self.space == "wtp" and self.cost is None:
+            raise SpecificationError(
+                'space="wtp" needs the attribute that stands for money: Mixed(..., space="wtp", '
+                'cost="CO").'
+            )
+        if self.space != "wtp" and self.cost is not None:
+            raise SpecificationError(
+                f'cost={self.cost!r} belongs to WTP space: add space="wtp", or remove it.'
+            )
+
     def __hash__(self) -> int:
         named = None if self.random is None else tuple(self.random.items())
-        return hash((named, self.correlated, self.nodes, self.seed))
+        return hash((named, self.correlated, self.nodes, self.seed, self.space, self.cost))
 
     @property
     def for_selection(self) -> Family:
-        """The multinomial logit where the data decide what is random."""
+        """The multinomial logit where the data decide what is random, and for WTP space.
+
+        Without random coefficients the model is the same in both spaces.
+        """
         from ardchoice.families.mnl import Mnl
 
-        return Mnl() if self.random is None else self
+        return Mnl() if self.random is None or self.space == "wtp" else self
 
     # -- Parameters -----------------------------------------------------------------------------
 
@@ -147,8 +182,15 @@ class Mixed(Family):
         spreads = spreads_of(self.random or {}, encoding)
         return (*spreads, *correlations_of(self.correlated, spreads, encoding))
 
+    def layout(self, encoding: Encoding) -> ParameterLayout:
+        """All parameters, in the order of the terms."""
+        plain = super().layout(encoding)
+        return plain if self.cost is None else in_money(plain, encoding, self.cost)
+
     def resolve(self, design: Design) -> Resolved:
         """Random coefficients that the data choose, and signs; what cannot be used is refused."""
+        if self.cost is not None:
+            cost_column(design.encoding, self.cost)
         if self.random is not None:
             return check_before(replace(self, anchor=None), design)
         found = search_random(design, self.seed)
@@ -156,6 +198,8 @@ class Mixed(Family):
             return Resolved(Mnl(), (*found.notes, "The model is a multinomial logit."))
         correlated = self.correlated if len(found.random) > 1 else False
         chosen = dict.fromkeys(found.random, "normal")
+        if self.cost is not None and f"*: {self.cost}" in chosen:
+            chosen[f"*: {self.cost}"] = "lognormal"
         resolved = check_before(
             replace(self, random=chosen, correlated=correlated, anchor=None), design
         )
@@ -166,8 +210,13 @@ class Mixed(Family):
         """Which coefficients are random."""
         if self.random is None:
             return "random coefficients found by the data"
-        text = f"random: {', '.join(self.random)}"
-        return f"{text}; correlated" if self.correlated else text
+        text = f"random: {', '.join(self.random)}" if self.random else "nothing random"
+        text = f"{text}; correlated" if self.correlated else text
+        return text if self.cost is None else f"{text}; {self._in_words}"
+
+    @property
+    def _in_words(self) -> str:
+        return f"WTP space: V = a ({self.cost} ± WTP x), a the coefficient of {self.cost}"
 
     def frozen_at(self, theta: Floats) -> Family:
         """The same with nodes that stay where they are at θ (in the order of the layout)."""
@@ -175,6 +224,9 @@ class Mixed(Family):
 
     def start(self, layout: ParameterLayout, near: Floats | None = None) -> Floats:
         """Coefficients of the multinomial logit; half of each as its standard deviation."""
+        structure = structure_of(layout)
+        if near is not None:
+            near = to_money(structure, near)
         theta = super().start(layout, near)
         d = layout.n_columns
         for k, p in enumerate(layout.extras):
@@ -312,14 +364,21 @@ class Mixed(Family):
         value = np.empty((block.shape[1], count))
         for chunk in chunks(block, structure, phi, tastes):
             value[chunk.rows] = chunk.log_total
-        own = np.array([s.column is not None for s in structure.spreads])
+        own = np.array([s.column is not None for s in structure.spreads], dtype=bool)
         for r in range(count):
+            if tastes.every is not None:
+                own_beta = tastes.every[: structure.n_columns, r]
+                yield Logsum(value[:, r], own_beta, np.array(1 / count))
+                continue
             beta = phi[: structure.n_columns].copy()
             beta[structure.columns[own]] = tastes.beta[own, r]
             yield Logsum(value[:, r], beta, np.array(1 / count))
 
     def mean_coefficients(self, theta: Floats, block: Block, layout: ParameterLayout) -> Floats:
-        """Means of the distributions of tastes; shape (D,)."""
+        """Means of the distributions of tastes; shape (D,).
+
+        In WTP space the mean cost coefficient times mean WTP, so that ratios are mean WTP.
+        """
         structure = structure_of(layout)
         d = structure.n_columns
         beta = theta[:d].copy()
@@ -327,7 +386,7 @@ class Mixed(Family):
             if spread.column is not None:
                 location, sd = float(theta[spread.column]), float(theta[d + k])
                 beta[spread.column] = moments(spread.distribution, spread.sign, location, sd)[0]
-        return beta
+        return to_preference(structure, beta)
 
     # -- Estimation -----------------------------------------------------------------------------
 

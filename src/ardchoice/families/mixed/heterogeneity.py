@@ -15,7 +15,7 @@ import numpy as np
 
 from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
-from ardchoice.families.family import Family, ParameterLayout
+from ardchoice.families.family import LOCATIONS, Family, ParameterLayout
 from ardchoice.families.mixed.persons import Component, PersonGroup, persons_of
 from ardchoice.families.mixed.quadratics import LARGEST_UTILITY
 from ardchoice.families.mixed.structure import Spread
@@ -141,7 +141,7 @@ def candidate_parameters(layout: ParameterLayout) -> Ints:
         [
             k
             for k, p in enumerate(layout.parameters)
-            if p.kind in ("mean", "class") and p.column is not None and p.column not in random
+            if p.kind in (*LOCATIONS, "class") and p.column is not None and p.column not in random
         ],
         dtype=np.intp,
     )

@@ -13,7 +13,7 @@ alternative: nodes are summed before anything is contracted with d d'.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from threading import current_thread, main_thread
 from typing import Any
@@ -25,6 +25,16 @@ import numpy.typing as npt
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.design import Block, current_execution
 from ardchoice.families.mixed.distributions import Draws, basis, draw
+from ardchoice.families.mixed.money import (
+    MoneyFeatures,
+    add_index_column,
+    cost_draws,
+    cost_spread,
+    fixed_index,
+    index_information,
+    random_index,
+    subtract_products,
+)
 from ardchoice.families.mixed.nodes import Adaptation, adapt, normal_points, place_nodes
 from ardchoice.families.mixed.persons import PersonGroup, persons_of
 from ardchoice.families.mixed.structure import Structure
@@ -199,12 +209,15 @@ class _Features:
         Of every parameter; shape (P,).
     draws
         Of every random coefficient.
+    money
+        In WTP space: the cost coefficient, whose parameters act on the index. Else None.
     """
 
     arrays: list[Array | None]
     column: Ints
     feature: Ints
     draws: list[Draws]
+    money: MoneyFeatures | None = None
 
 
 def _features(structure: Structure, phi: Floats, z: Array) -> _Features:
@@ -239,7 +252,32 @@ def _features(structure: Structure, phi: Floats, z: Array) -> _Features:
             feature[spread.column] = position(found.by_location)
         for m, array in zip(places, found.by_loading, strict=True):
             feature[d + m] = position(array)
-    return _Features(arrays, column, feature, draws)
+    plain = _Features(arrays, column, feature, draws)
+    return plain if structure.money is None else _in_money(structure, phi, plain, z.dtype)
+
+
+def _in_money(structure: Structure, phi: Floats, plain: _Features, dtype: Any) -> _Features:
+    """Features times α and the signs of WTP; those of α act on the column behind all others."""
+    assert structure.money is not None  # noqa: S101 - the caller knows
+    alpha = cost_draws(structure, phi, plain.draws, dtype).value
+    signs, k = structure.money.signs, cost_spread(structure)
+    d = structure.n_columns
+    of_cost = [structure.money.cost]
+    if k is not None:
+        of_cost += [int(d + m) for m in structure.loadings_of(k)]
+    column, feature = plain.column.copy(), plain.feature.copy()
+    arrays = list(plain.arrays)
+    place: dict[tuple[int, float], int] = {}
+    for p in np.setdiff1d(np.arange(structure.size), of_cost):
+        key = (int(feature[p]), float(signs[column[p]]))
+        if key not in place:
+            place[key] = len(arrays)
+            raw, signed = arrays[key[0]], dtype.type(key[1]) * alpha
+            arrays.append(signed if raw is None else raw * signed)
+        feature[p] = place[key]
+    column[of_cost] = len(signs)
+    money = MoneyFeatures(alpha, np.array(of_cost, dtype=np.intp))
+    return _Features(arrays, column, feature, plain.draws, money)
 
 
 @dataclass(frozen=True, eq=False)
@@ -303,11 +341,12 @@ class _Pass:
         x = self.group.in_precision(dtype)[:, rows]
         nodes = place_nodes(self.adapted.take(rows), self.points[rows])
         features = _features(self.structure, self.phi, nodes.z.astype(dtype, copy=False))
-        fixed = self._fixed(x, rows)
-        p, log_p = _choices(fixed, x[..., self.structure.columns], features.draws, dtype)
+        p, log_p, index = self._choices(x, rows, features, dtype)
         w, loglik = _posterior(nodes.log_weight + log_p)
         effective = 1 / (w**2).sum(axis=1)
-        beta = np.stack([np.asarray(d.value, dtype=float) for d in features.draws])
+        beta = np.zeros((len(features.draws), *w.shape))
+        for k, found in enumerate(features.draws):
+            beta[k] = found.value
         mean = (beta * w).sum(axis=2)
         variance = np.maximum((beta**2 * w).sum(axis=2) - mean**2, 0.0)
         gradient = curvature = np.empty((0, 0))
@@ -316,10 +355,32 @@ class _Pass:
         square = (posterior @ nodes.z.swapaxes(1, 2)).sum(axis=0)
         if order:
             gradient, curvature = _derivatives(
-                self.structure, x, p, w.astype(dtype, copy=False), features, weight, order
+                self.structure, x, p, w.astype(dtype, copy=False), features, weight, order, index
             )
         node_mean = posterior.sum(axis=(0, 2))
         return _Found(loglik, effective, mean, variance, gradient, curvature, node_mean, square)
+
+    def _choices(
+        self, x: Array, rows: slice, features: _Features, dtype: np.dtype[Any]
+    ) -> tuple[list[Array], Floats, list[Array]]:
+        """Probabilities and log p_n at every node; in WTP space the index of utilities too."""
+        s = self.structure
+        if features.money is None:
+            return *_choices(self._fixed(x, rows), x[..., s.columns], features.draws, dtype), []
+        which, signs = random_index(s)
+        shape = (x.shape[1], len(which), self.points.shape[-1])
+        taste = np.empty(shape, dtype)
+        for i, (k, sign) in enumerate(zip(which, signs, strict=True)):
+            taste[:, i] = sign * features.draws[k].value
+        fixed = x[..., : s.n_columns] @ fixed_index(s, self.phi).astype(dtype)
+        xr = x[..., s.columns[which]]
+        index = [np.ascontiguousarray(xr[j]) @ taste + fixed[j][..., None] for j in range(len(x))]
+        alpha = features.money.alpha[:, None]
+        v = [alpha * one for one in index]
+        if self.group.absent is not None:
+            for one, absent in zip(v, self.group.absent[:, rows], strict=True):
+                one[absent] = -np.inf
+        return *_logit(v, dtype), index
 
     def _fixed(self, x: Array, rows: slice) -> Array:
         """Utility without random coefficients; shape (A, n, T)."""
@@ -362,15 +423,18 @@ def _choices(
 ) -> tuple[list[Array], Floats]:
     """P of every other alternative, (n, T, R) each, and log p_n at every node, (n, R)."""
     beta = np.stack([d.value for d in draws], axis=1).astype(dtype, copy=False)
-    p = []
-    total = np.ones((*x.shape[1:3], beta.shape[-1]), dtype)
-    for j in range(len(x)):
-        v = np.ascontiguousarray(x[j]) @ beta
-        v += fixed[j][..., None]
+    utilities = (np.ascontiguousarray(x[j]) @ beta + fixed[j][..., None] for j in range(len(x)))
+    return _logit(utilities, dtype)
+
+
+def _logit(utilities: Iterable[Array], dtype: np.dtype[Any]) -> tuple[list[Array], Floats]:
+    """The same from differences of utilities, (n, T, R) each, which are overwritten."""
+    p, total = [], np.ones((), dtype)
+    for v in utilities:
         np.minimum(v, LARGEST_UTILITY[dtype], out=v)
         np.exp(v, out=v)
         p.append(v)
-        total += v
+        total = v + 1 if not p[1:] else np.add(total, v, out=total)
     log_p = -np.log(total).sum(axis=1, dtype=np.float64)
     np.reciprocal(total, out=total)
     for v in p:
@@ -394,6 +458,7 @@ def _derivatives(
     features: _Features,
     weight: Floats,
     order: Order,
+    index: list[Array],
 ) -> tuple[Floats, Floats]:
     """Gradients (P, n) and, for order 2, the weighted -Hessian (P, P)."""
     a, n, t, e = x.shape
@@ -401,6 +466,9 @@ def _derivatives(
     m = np.zeros((n, e, t, r), x.dtype)
     for j in range(a):
         m += x[j].swapaxes(1, 2)[..., None] * p[j][:, None]
+    money = features.money
+    if money is not None:
+        m = add_index_column(p, index, m)
     column = features.column
     act = np.ones((n, structure.size, r), x.dtype)
     for k in np.flatnonzero(features.feature):
@@ -418,7 +486,12 @@ def _derivatives(
     curvature -= (inner @ inner.swapaxes(1, 2)).sum(axis=0, dtype=np.float64)
     curvature -= (outer @ outer.swapaxes(1, 2)).sum(axis=0, dtype=np.float64)
     curvature += (gradient * weight[:, None]).T @ gradient
-    _add_second(structure, m, w * weight.astype(x.dtype)[:, None], features, curvature)
+    weighted = w * weight.astype(x.dtype)[:, None]
+    _add_second(structure, m, weighted, features, curvature)
+    if money is not None:
+        which = money.cost_parameters
+        index_information(x, p, index, weighted, column, act, which, curvature)
+        subtract_products(score, weighted, money.alpha, act, which, curvature)
     return gradient.T, curvature
 
 
@@ -426,8 +499,9 @@ def _over_alternatives(
     structure: Structure, x: Array, p: list[Array], w: Array, features: _Features
 ) -> Floats:
     """Σ w P x x' f f': nodes are summed first; shape (P, P)."""
-    own = np.flatnonzero(features.feature == 0)
-    other = np.flatnonzero(features.feature)
+    on_columns = features.column < x[0].shape[-1]  # in WTP space some act on the index
+    own = np.flatnonzero((features.feature == 0) & on_columns)
+    other = np.flatnonzero((features.feature != 0) & on_columns)
     i, j = np.triu_indices(len(other))
     pairs = list(zip(features.feature[other][i], features.feature[other][j], strict=True))
     wanted = list(dict.fromkeys([(0, 0), *((0, f) for f in features.feature[other]), *pairs]))
@@ -464,7 +538,13 @@ def _add_second(
     for k, found in enumerate(features.draws):
         if found.second is None:
             continue
-        score = -m[:, structure.columns[k]].sum(axis=1) * w
+        column, factor = structure.columns[k], 1.0
+        if structure.money is not None and features.money is not None:
+            if column == structure.money.cost:
+                column = m.shape[1] - 1
+            else:
+                factor = structure.money.signs[column] * features.money.alpha
+        score = -m[:, column].sum(axis=1) * w * factor
         own = [structure.columns[k], *(d + structure.loadings_of(k))]
         for i, row in enumerate(found.second):
             for j, second in enumerate(row):

@@ -15,6 +15,7 @@ import numpy.typing as npt
 
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.families.mixed.distributions import basis, draw, slope_by_draw
+from ardchoice.families.mixed.money import cost_spread, fixed_index, random_index
 from ardchoice.families.mixed.persons import PersonGroup
 from ardchoice.families.mixed.structure import Structure
 from ardchoice.numerics import must_be_seed
@@ -110,6 +111,8 @@ def normal_points(codes: Ints, count: int, q: int, seed: int) -> Floats:
     """
     from scipy import special
 
+    if q == 0:
+        return np.zeros((len(codes), 0, count))
     if q == 1:
         grid = (np.arange(count) + shifts(codes, 1, seed)) / count
         return np.asarray(2 * grid[:, None] - 1)
@@ -162,6 +165,8 @@ def adapt(group: PersonGroup, structure: Structure, phi: Floats) -> Adaptation:
     """
     n, q = group.n_persons, structure.q
     work = _Modes(group, structure, phi)
+    if structure.money is not None:
+        work = _MoneyModes(group, structure, phi)
     z = np.zeros((n, q))
     value, gradient, hessian = work.at(z, np.arange(n))
     step = np.linalg.solve(hessian, gradient[..., None])[..., 0]
@@ -238,18 +243,10 @@ class _Modes:
         x = self.x if everyone else self.x[:, who]
         fixed = self.fixed if everyone else self.fixed[:, who]
         v = np.minimum(fixed + (x @ beta[..., None])[..., 0], LARGEST_UTILITY)
-        p = np.exp(v)
-        total = 1 + p.sum(axis=0)
-        p /= total
-        mean = np.einsum("ant,antk->ntk", p, x)
-        score = -mean.sum(axis=1)
-        a, n, t, q = x.shape
-        flat = x.transpose(1, 0, 2, 3).reshape(n, a * t, q)
-        weighted = flat * p.transpose(1, 0, 2).reshape(n, a * t, 1)
-        information = flat.swapaxes(1, 2) @ weighted - mean.swapaxes(1, 2) @ mean
-        value = -np.log(total).sum(axis=1) - 0.5 * (z**2).sum(axis=1)
+        value, score, information = _multinomial(v, x)
+        value -= 0.5 * (z**2).sum(axis=1)
         gradient = (slope.swapaxes(1, 2) @ score[..., None])[..., 0] - z
-        hessian = slope.swapaxes(1, 2) @ information @ slope + np.eye(q)
+        hessian = slope.swapaxes(1, 2) @ information @ slope + np.eye(z.shape[1])
         return value, gradient, hessian
 
     def _tastes(self, z: Floats) -> tuple[Floats, Floats]:
@@ -268,3 +265,55 @@ class _Modes:
                 spread.distribution, spread.sign, location, loadings, drawn
             ).T
         return beta, slope
+
+
+class _MoneyModes(_Modes):
+    """The same in WTP space, where every draw acts on utility as the others allow."""
+
+    def __init__(self, group: PersonGroup, structure: Structure, phi: Floats) -> None:
+        self.structure, self.phi = structure, phi
+        self.which, self.signs = random_index(structure)
+        self.fixed = group.x[..., : structure.n_columns] @ fixed_index(structure, phi)
+        self.absent = group.absent
+        self.x = np.ascontiguousarray(group.x[..., structure.columns[self.which]])
+
+    def at(self, z: Floats, who: Ints) -> tuple[Floats, Floats, Floats]:
+        """Of some persons: value (n,), gradient (n, q), Hessian (n, q, q)."""
+        beta, slope = self._tastes(z)
+        taste, turn = beta[:, self.which] * self.signs, slope[:, self.which] * self.signs[:, None]
+        x = self.x[:, who]
+        index = self.fixed[:, who] + (x @ taste[..., None])[..., 0]
+        k, money = cost_spread(self.structure), self.structure.money
+        assert money is not None  # noqa: S101 - why this class is used
+        alpha = np.full(len(z), self.phi[money.cost]) if k is None else beta[:, k]
+        # ∂V/∂z of every draw; shape (A, n, T, q).
+        push = (x @ turn) * alpha[:, None, None]
+        if k is not None:
+            push += index[..., None] * slope[:, k][:, None]
+        v = np.minimum(alpha[:, None] * index, LARGEST_UTILITY)
+        if self.absent is not None:
+            v[self.absent[:, who]] = -np.inf
+        value, gradient, information = _multinomial(v, push)
+        value -= 0.5 * (z**2).sum(axis=1)
+        return value, gradient - z, information + np.eye(z.shape[1])
+
+
+def _multinomial(v: Floats, x: Floats) -> tuple[Floats, Floats, Floats]:
+    """Log-likelihood (n,), score (n, q) and information (n, q, q) of every person.
+
+    Parameters
+    ----------
+    v
+        Utilities less those of the chosen alternatives; shape (A, n, T). Overwritten.
+    x
+        Their derivatives; shape (A, n, T, q).
+    """
+    p = np.exp(v)
+    total = 1 + p.sum(axis=0)
+    p /= total
+    mean = np.einsum("ant,antk->ntk", p, x)
+    a, n, t, q = x.shape
+    flat = x.transpose(1, 0, 2, 3).reshape(n, a * t, q)
+    weighted = flat * p.transpose(1, 0, 2).reshape(n, a * t, 1)
+    information = flat.swapaxes(1, 2) @ weighted - mean.swapaxes(1, 2) @ mean
+    return -np.log(total).sum(axis=1), -mean.sum(axis=1), information

@@ -10,9 +10,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ardchoice._types import Floats
+from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
 from ardchoice.families.mixed.distributions import Draws, basis, draw
+from ardchoice.families.mixed.money import cost_draws, cost_spread, index_coefficients
 from ardchoice.families.mixed.nodes import sobol_points
 from ardchoice.families.mixed.structure import Structure
 
@@ -32,10 +33,16 @@ class Tastes:
         Of every random coefficient; arrays of shape (1, R).
     beta
         Shape (q, R).
+    every
+        In WTP space, the coefficients of all columns in preference space; shape (E, R). Else None.
+    alpha
+        In WTP space, the cost coefficient; shape (R,) or (1,). Else None.
     """
 
     draws: tuple[Draws, ...]
     beta: Floats
+    every: Floats | None = None
+    alpha: Floats | None = None
 
 
 def population(
@@ -44,7 +51,9 @@ def population(
     """Random coefficients at nodes of their distribution, equally weighted."""
     from scipy import special
 
-    if structure.q == 1:
+    if structure.q == 0:
+        points, count = np.empty((0, 1)), 1
+    elif structure.q == 1:
         points = (np.arange(count)[None] + 0.5) / count
     else:
         points = np.clip(sobol_points(count, structure.q, seed), 1e-12, 1 - 1e-12)
@@ -55,7 +64,11 @@ def population(
         bases = tuple(basis(spread.distribution, z[node]) for node in structure.node[places])
         location = 0.0 if spread.column is None else float(phi[spread.column])
         draws.append(draw(spread.distribution, spread.sign, location, phi[d + places], bases))
-    return Tastes(tuple(draws), np.stack([found.value[0] for found in draws]))
+    beta = np.array([found.value[0] for found in draws]).reshape(structure.q, count)
+    if structure.money is None:
+        return Tastes(tuple(draws), beta)
+    alpha = cost_draws(structure, phi, draws, float).value[0]
+    return Tastes(tuple(draws), beta, index_coefficients(structure, phi, beta) * alpha, alpha)
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,14 +95,12 @@ class Chunk:
 def chunks(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> Iterator[Chunk]:
     """Probabilities at every node, some rows at a time."""
     j, b = block.shape
-    d = structure.n_columns
-    fixed = phi[:d].copy()
-    fixed[structure.columns[structure.columns < d]] = 0.0
+    fixed = _fixed(structure, phi)
     step = max(1, CHUNK_ELEMENTS // (j * tastes.beta.shape[1]))
     for first in range(0, b, step):
         rows = slice(first, min(first + step, b))
         x = _columns(block, structure, rows)
-        v = (x[..., :d] @ fixed)[..., None] + x[..., structure.columns] @ tastes.beta
+        v = _linear(x, structure, fixed, tastes)
         if block.available is not None:
             v[~block.available[:, rows]] = -np.inf
         top = v.max(axis=0)
@@ -97,6 +108,21 @@ def chunks(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> I
         total = v.sum(axis=0)
         v /= total
         yield Chunk(rows, x, v, np.log(total) + top)
+
+
+def _fixed(structure: Structure, phi: Floats) -> Floats:
+    """Coefficients that are not random, zeros in place of those that are; shape (D,)."""
+    fixed = phi[: structure.n_columns].copy()
+    fixed[structure.columns[structure.columns < structure.n_columns]] = 0.0
+    return fixed
+
+
+def _linear(x: Floats, structure: Structure, fixed: Floats, tastes: Tastes) -> Floats:
+    """Columns times coefficients at every node; (..., E) -> (..., R)."""
+    if tastes.every is not None:
+        return np.asarray(x @ tastes.every)
+    known = x[..., : structure.n_columns] @ fixed
+    return np.asarray(known[..., None] + x[..., structure.columns] @ tastes.beta)
 
 
 def _columns(block: Block, structure: Structure, rows: slice) -> Floats:
@@ -139,17 +165,14 @@ def mean_attribute_responses(
     slopes: Block,
 ) -> tuple[Floats, dict[int, Floats]]:
     """P, and ∂P_j/∂x_i = E[P_j (1[i=j] - P_i) ∂V_i/∂x_i] over tastes, of every i; (J, B) each."""
-    d = structure.n_columns
-    fixed = phi[:d].copy()
-    fixed[structure.columns[structure.columns < d]] = 0.0
+    fixed = _fixed(structure, phi)
     p = np.empty(block.shape)
     out = {i: np.empty(block.shape) for i in alternatives}
     for chunk in chunks(block, structure, phi, tastes):
         p[:, chunk.rows] = chunk.p.mean(axis=2)
         push = _slopes(slopes, structure, chunk.rows)
         for i, response in out.items():
-            slope = (push[i, :, :d] @ fixed)[:, None] + push[i][:, structure.columns] @ tastes.beta
-            own = slope * chunk.p[i]
+            own = _linear(push[i], structure, fixed, tastes) * chunk.p[i]
             response[:, chunk.rows] = -np.einsum("jbr,br->jb", chunk.p, own) / own.shape[1]
             response[i, chunk.rows] += own.mean(axis=1)
     return p, out
@@ -177,14 +200,42 @@ def summed_gradient(
             features[spread.column] = found.by_location[0]
         for m, array in zip(structure.loadings_of(k), found.by_loading, strict=True):
             features[d + m] = array[0]
+    of_cost = _in_money(structure, tastes, column, features)
     out = np.zeros((len(weights), block.shape[0], structure.size))
     for chunk in chunks(block, structure, phi, tastes):
         w, p = weights[:, chunk.rows], chunk.p
         means = np.einsum("jbr,jbe->ebr", p, chunk.x)
+        index = _index(chunk, tastes)
         for k, c in enumerate(column):
-            away = chunk.x[..., c, None] - means[c]
+            away = index if k in of_cost else chunk.x[..., c, None] - means[c]
             feature = features[k]
             if feature is not None:
                 away = away * feature
             out[..., k] += w @ np.einsum("jbr,jbr->bj", p, away) / p.shape[2]
     return out
+
+
+def _in_money(
+    structure: Structure, tastes: Tastes, column: Ints, features: list[Floats | None]
+) -> frozenset[int]:
+    """Features as WTP space has them, in place; which parameters act on the index of utility."""
+    money, alpha = structure.money, tastes.alpha
+    if money is None or alpha is None:
+        return frozenset()
+    of_cost = {money.cost}
+    k = cost_spread(structure)
+    if k is not None:
+        of_cost |= {structure.n_columns + int(m) for m in structure.loadings_of(k)}
+    for p, feature in enumerate(features):
+        if p not in of_cost:
+            signed = money.signs[column[p]] * alpha
+            features[p] = signed if feature is None else signed * feature
+    return frozenset(of_cost)
+
+
+def _index(chunk: Chunk, tastes: Tastes) -> Floats:
+    """In WTP space c + Σ s w x, less its mean over alternatives; shape (J, b, R)."""
+    if tastes.every is None or tastes.alpha is None:
+        return np.empty(0)
+    index = chunk.x @ (tastes.every / tastes.alpha)
+    return np.asarray(index - (chunk.p * index).sum(axis=0))

@@ -67,6 +67,37 @@ class Correlation(Parameter):
     second: int = 1
 
 
+@dataclass(frozen=True)
+class InMoney(Parameter):
+    """A coefficient in WTP space: the cost's own, or a willingness to pay.
+
+    Attributes
+    ----------
+    sign
+        1 for what one pays to have less of, -1 for what one pays to have more of.
+    is_cost
+    """
+
+    sign: int = 1
+    is_cost: bool = False
+
+
+@dataclass(frozen=True, eq=False)
+class Money:
+    """How columns become money in WTP space; E columns, components behind those of the design.
+
+    Attributes
+    ----------
+    cost
+        Column of the cost.
+    signs
+        Of every column; shape (E,).
+    """
+
+    cost: int
+    signs: Floats
+
+
 @dataclass(frozen=True, eq=False)
 class Structure:
     """How parameters act on utility; q random coefficients, M loadings.
@@ -79,8 +110,9 @@ class Structure:
         The q random coefficients.
     coefficient, node
         Of every loading: which random coefficient, and which of the q normal draws; shape (M,).
-    n_spreads
-        q.
+    correlations
+    money
+        In WTP space; else None.
     """
 
     n_columns: int
@@ -88,6 +120,7 @@ class Structure:
     coefficient: Ints
     node: Ints
     correlations: tuple[Correlation, ...] = ()
+    money: Money | None = None
 
     @property
     def q(self) -> int:
@@ -121,7 +154,10 @@ class Structure:
     def signature(self) -> tuple[object, ...]:
         """What tells structures apart."""
         kinds = tuple((s.distribution, s.sign, s.column, s.component) for s in self.spreads)
-        return (kinds, tuple(self.coefficient.tolist()), tuple(self.node.tolist()))
+        money = None
+        if self.money is not None:
+            money = (self.money.cost, tuple(self.money.signs.tolist()))
+        return (kinds, tuple(self.coefficient.tolist()), tuple(self.node.tolist()), money)
 
     def loadings_of(self, k: int) -> Ints:
         """Positions of the loadings of a random coefficient."""
@@ -145,7 +181,20 @@ def structure_of(layout: ParameterLayout) -> Structure:
         np.array([k for k, _ in pairs], dtype=np.intp),
         np.array([node for _, node in pairs], dtype=np.intp),
         correlations,
+        _money(layout, spreads),
     )
+
+
+def _money(layout: ParameterLayout, spreads: tuple[Spread, ...]) -> Money | None:
+    """Read from the coefficients, where they are in WTP space."""
+    own = [p for p in layout.parameters[: layout.n_columns] if isinstance(p, InMoney)]
+    costs = [k for k, p in enumerate(own) if p.is_cost]
+    if not costs:
+        return None
+    signs = [p.sign for p in own]
+    # A taste that terms share has their sign; an error component is like a constant.
+    signs += [own[s.shared[0]].sign if s.shared else -1 for s in spreads if s.column is None]
+    return Money(costs[0], np.array(signs, dtype=float))
 
 
 # -- Loadings <-> standard deviations and correlations --------------------------------------------
