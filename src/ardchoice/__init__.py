@@ -51,6 +51,8 @@ if TYPE_CHECKING:
     from ardchoice.families import Mnl as Mnl
     from ardchoice.families import Nested as Nested
     from ardchoice.record import Path as Path
+    from ardchoice.scripts import ScriptModel as ScriptModel
+    from ardchoice.scripts import read_specification as read_specification
     from ardchoice.selection import Bic as Bic
     from ardchoice.selection import Ebic as Ebic
     from ardchoice.selection import Evidence as Evidence
@@ -104,6 +106,7 @@ _PUBLIC_NAMES = {
     "exports": ["export"],
     "families": ["LatentClass", "Mixed", "Mnl", "Nested"],
     "record": ["Path"],
+    "scripts": ["ScriptModel", "read_specification"],
     "selection": [
         "Bic",
         "Ebic",

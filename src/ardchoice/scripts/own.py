@@ -1,0 +1,190 @@
+"""Scripts that `ardchoice.export` wrote: their functions are known and need not be followed."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from ardchoice.scripts.capture import Captured, Start, column_name
+from ardchoice.scripts.forms import (
+    Form,
+    Parameter,
+    UnreadableError,
+    apply,
+    combine,
+    multiply,
+    number,
+    symbol,
+)
+from ardchoice.scripts.forms import add as added
+from ardchoice.scripts.interpret import CallMade, Reader, plain
+from ardchoice.scripts.values import Mapped, Table, Unknown, as_form
+
+WRITTEN = re.compile(r"\A(?:#[^\n]*\n){0,2}?# An? [^\n]* for [^\n]*, written by ardchoice ")
+FUNCTIONS = frozenset(
+    ("read", "numbers", "labels", "labels_of", "one_of", "yes", "cell", "put", "between")
+)
+
+
+def is_own(text: str) -> bool:
+    """Whether ardchoice wrote a script."""
+    return WRITTEN.match(text) is not None
+
+
+def own_reader(reader: Reader, text: str) -> None:
+    """Let a reader know the functions of our scripts, where it is one."""
+    if not is_own(text):
+        return
+    reader.known = FUNCTIONS
+    reader.calls = {
+        **reader.calls,
+        "read": lambda r, made: _new_table(r),
+        "numbers": _same,
+        "labels": _same,
+        "labels_of": _same,
+        "yes": _same,
+        "cell": _cell,
+        "put": _put,
+        "one_of": _one_of,
+        "between": _between,
+        "factorize": _persons,
+        "DataFrame": _made_table,
+        "isin": _chosen_rows,
+    }
+
+
+def _new_table(reader: Reader) -> Table:
+    table = Table()
+    path = reader.top.values.get("DATA")
+    table.path = path if isinstance(path, str) else None
+    reader.tables.append(table)
+    return table
+
+
+def _same(reader: Reader, made: CallMade) -> Any:
+    return made.get(0)
+
+
+def _cell(reader: Reader, made: CallMade) -> Any:
+    """The values of a column."""
+    name = made.get(0)
+    if not isinstance(name, str):
+        raise UnreadableError("the column of a cell is not known")
+    return reader.column(reader.tables[0], name) if reader.tables else Table().column(name)
+
+
+def _put(reader: Reader, made: CallMade) -> Any:
+    """Columns by their names; they are used only where the alternative is available."""
+    names, values = reader.items(made.get(0)), reader.items(made.get(1))
+    own = reader.top.values.setdefault(" columns", {})
+    for name, value in zip(names, values, strict=True):
+        own[str(name)] = value
+        reader.label(str(name), value)
+
+
+def _one_of(reader: Reader, made: CallMade) -> Any:
+    """Labels as numbers, where all of them are such."""
+    column, wanted = as_form(made.get(0)), reader.items(made.get(1))
+    texts = [w for w in wanted if isinstance(w, str | int | float)]
+    listed: list[Any] = texts
+    if all(_is_number(t) for t in texts):
+        listed = [float(t) for t in texts]
+    out = number(0)
+    if len(listed) == 1:
+        out = combine("==", column, as_form(listed[0]))
+    elif listed:
+        out = combine("in", column, *map(as_form, listed))
+    if len(texts) < len(wanted):
+        missing = apply("is_missing", column)
+        out = combine("or", missing, out) if listed else missing
+    return plain(out)
+
+
+def _is_number(text: object) -> bool:
+    try:
+        float(str(text))
+    except ValueError:
+        return False
+    return True
+
+
+def _between(reader: Reader, made: CallMade) -> Any:
+    column, low, high = as_form(made.get(0)), made.get(1), made.get(2)
+    sides = []
+    if isinstance(low, int | float):
+        sides.append(combine(">=", column, as_form(low)))
+    if isinstance(high, int | float):
+        sides.append(combine("<", column, as_form(high)))
+    return sides[0] if len(sides) == 1 else combine("and", *sides)
+
+
+def _persons(reader: Reader, made: CallMade) -> Any:
+    """Who chose: the column itself."""
+    column = made.get(0)
+    reader.top.values.setdefault(" person", column_name(column))
+    return (column, None)
+
+
+def _made_table(reader: Reader, made: CallMade) -> Any:
+    """``pd.DataFrame(x)``: the table with all columns made."""
+    table, columns = Table(), made.get(0)
+    if not isinstance(columns, dict):
+        return NotImplemented
+    every = {**columns, **reader.top.values.get(" columns", {})}
+    if reader.tables:
+        table = reader.tables[0].copy()
+    for name, value in every.items():
+        reader.set_column(table, str(name), value)
+    reader.tables.append(table)
+    reader.top.values[" table"] = table
+    return table
+
+
+def _chosen_rows(reader: Reader, made: CallMade) -> Any:
+    """Rows by their positions are those without a known choice."""
+    if isinstance(made.on, Form):
+        wanted = reader.items(made.arguments[0])
+        return plain(combine("in", made.on, *map(as_form, wanted)))
+    reader.top.values[" dropped"] = True
+    return True
+
+
+def own_model(captured: Captured, reader: Reader) -> None:
+    """What only our scripts say: names of alternatives, the coefficients of long tables."""
+    values = reader.top.values
+    names = values.get("ALTERNATIVES")
+    if isinstance(names, dict):
+        captured.names = {
+            code: str(name) for code, name in names.items() if code in captured.utilities
+        }
+    captured.person = values.get(" person")
+    captured.drop_invalid = bool(values.get(" dropped"))
+
+
+def own_long_model(package: str, reader: Reader) -> Captured | None:
+    """PyLogit and xlogit: a dict of coefficients has what every one multiplies."""
+    values = reader.top.values
+    table, made = values.get(" table"), values.get("COEFFICIENTS")
+    alternatives, available = values.get("ALTERNATIVES"), values.get("AVAILABILITY")
+    if not (isinstance(made, dict) and isinstance(available, dict)):
+        return None
+    if not (isinstance(alternatives, dict) and isinstance(table, Table)):
+        return None
+    captured = Captured(package, table=table, labels=reader.labels)
+    captured.utilities = {code: number(0) for code in alternatives}
+    for name, factors in made.items():
+        captured.parameters[str(name)] = Start()
+        for code, columns in factors.items():
+            product = symbol(Parameter(str(name)))
+            for column in columns:
+                product = multiply(product, as_form(reader.column(table, str(column))))
+            captured.utilities[code] = added(captured.utilities[code], product)
+    for code, column in available.items():
+        condition = reader.column(table, str(column))
+        if not isinstance(condition, Unknown):
+            captured.availability[code] = as_form(condition).pure("availability")
+    choice = reader.column(table, "CHOICE")
+    if isinstance(choice, Mapped):
+        captured.codes, choice = dict(choice.by), choice.of
+    captured.choice = as_form(choice).pure("the choice")
+    return captured
