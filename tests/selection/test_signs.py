@@ -278,3 +278,22 @@ def test_what_may_be_negative_or_has_levels_has_no_recognised_sign() -> None:
 def test_signs_are_a_table_or_recognised() -> None:
     with pytest.raises(ac.SpecificationError, match='or "recognised"'):
         ac.Structure(signs="all")  # type: ignore[arg-type]
+
+
+def test_an_alternative_that_is_available_in_no_row_has_no_sign_to_obey(
+    data: ac.ChoiceData,
+) -> None:
+    from dataclasses import replace
+
+    terms = ac.parse_specification("A: TT + TT x G\nC: TT + TT x H\nB: log1p(TT)").terms
+    encoding = learn_encoding(data, terms)
+    gone, choice = data.available.copy(), data.chosen().copy()
+    gone[2], choice[choice == 2] = False, 0
+    without = replace(data, available=gone, choice=choice)
+    beta = np.ones(encoding.n_columns)
+    every, some = (
+        SignRules({"TT": "-"}, encoding, d).violations(range(len(terms)), beta)
+        for d in (data, without)
+    )
+    assert {w.alternative for w in every} == {"A", "B", "C"}
+    assert as_set(some) == {w for w in as_set(every) if w[0] != "C"}

@@ -139,12 +139,15 @@ class SignRules:
         return any(name in self.signs for name in self.encoding.terms[t].attributes)
 
     def _holders(self, selected: Iterable[int]) -> dict[tuple[int, str], tuple[int, ...]]:
-        """(alternative, attribute) -> the terms that hold it."""
+        """(alternative, attribute) -> the terms that hold it; no alternative that never occurs."""
         out: dict[tuple[int, str], tuple[int, ...]] = {}
+        occurs = self.data.times_available > 0
         for t in sorted(selected):
             encoded = self.encoding.terms[t]
             for what in encoded.attributes:
                 for j in encoded.alternatives if what in self.signs else ():
+                    if not occurs[j]:
+                        continue
                     out[(j, what)] = (*out.get((j, what), ()), t)
         return out
 
