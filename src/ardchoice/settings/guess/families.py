@@ -22,6 +22,8 @@ MAX_ALTERNATIVE_WORDS = 3
 """Words that the name of an alternative may have in a column's name."""
 MAX_INTERSECTED_SETS = 150
 """Sets of words of which every two are intersected, the smallest first."""
+MIN_GLUED_LETTERS = 3
+"""Letters of an alternative that is recognised at the end of a name without a separator."""
 MAX_ALTERNATIVE_SETS = 100
 """Sets of alternatives looked at, those with the most columns first."""
 
@@ -139,6 +141,35 @@ def _cuts(names: Sequence[str]) -> dict[Template, dict[str, str]]:
                 if any(part[0].isalnum() for part in (*parts[:i], *parts[j:])):
                     out.setdefault(template, {})["".join(parts[i:j])] = name
     return out
+
+
+def glued_family(labels: Sequence[str], names: Sequence[str]) -> Family | None:
+    """Alternatives whose names the choice holds, with no separator: ``pboat, pbeach, cboat``.
+
+    A letter before or behind them is an attribute where every alternative has it; None where none
+    is.
+    """
+    known = [text for text in labels if len(plain(text)) >= MIN_GLUED_LETTERS]
+    if len(known) < len(labels) or any(plain(text).isdigit() for text in known):
+        return None
+    cuts: dict[Template, dict[str, str]] = {}
+    for name in names:
+        small = name.casefold()
+        for text in known:
+            k = len(text)
+            if len(name) <= k:
+                continue
+            if small.endswith(text.casefold()):
+                cuts.setdefault((name[:-k], ""), {})[name[-k:]] = name
+            if small.startswith(text.casefold()):
+                cuts.setdefault(("", name[k:]), {})[name[:k]] = name
+    whole = {template: where for template, where in cuts.items() if len(where) == len(known)}
+    if not whole:
+        return None
+    inside = Counter(frozenset(where) for where in whole.values()).most_common(1)[0][0]
+    return family_of(
+        inside, names, {t: where for t, where in whole.items() if set(where) == inside}
+    )
 
 
 def _union(cuts: dict[Template, dict[str, str]], side: int) -> frozenset[str]:

@@ -22,6 +22,7 @@ from ardchoice.errors import (
     did_you_mean,
 )
 from ardchoice.settings.guess.long import find_layouts, guess_long, together, two_columns
+from ardchoice.settings.guess.outcomes import without_outcomes
 from ardchoice.settings.guess.page import write_page
 from ardchoice.settings.guess.people import find_covariates, find_person, find_weight
 from ardchoice.settings.guess.plan import plan_space
@@ -152,7 +153,7 @@ def _guess_roles(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles
         pair = two_columns(columns, answers)
         if pair is not None:
             roles = _two_together(guess_long(columns, pair[2], (), answers), pair[0], pair[1])
-    roles = without_totals(roles, columns)
+    roles = without_outcomes(without_totals(roles, columns), columns)
     return _with_people(roles, columns, answers, _situation(columns, roles))
 
 

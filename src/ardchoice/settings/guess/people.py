@@ -63,6 +63,11 @@ def find_person(
         key=lambda c: (-says(c.name, SURE_PERSON_WORDS), -says(c.name, PERSON_WORDS), -c.distinct)
     )
     repeated = [c for c in repeated if c.distinct > 12 or situations / c.distinct < 100]
+    # What goes 1, 2, 3, ... through the choices of another id numbers these.
+    counters = [
+        c for c in repeated if any(counts_within(o, c, situation) for o in repeated if o is not c)
+    ]
+    repeated = [c for c in repeated if c not in counters]
     if repeated:
         best = repeated[0]
         why = f"{best.distinct:,} different values, {situations / best.distinct:.3g} choices each"

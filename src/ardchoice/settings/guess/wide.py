@@ -18,6 +18,7 @@ from ardchoice.settings.guess.families import (
     attribute_name,
     family_of,
     find_families,
+    glued_family,
     pattern_of,
     plausibility,
 )
@@ -141,6 +142,9 @@ def rank_matches(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
             inside = {a for f in families for a in f.alternatives if plain(a) in labels}
             if len(inside) > 1:
                 families.append(family_of(inside, names))
+            glued = glued_family(column.labels, names)
+            if glued is not None and not any(f.columns >= glued.columns for f in families):
+                families.append(glued)
     matches = [
         match
         for family in families

@@ -38,10 +38,10 @@ UNLABELLED_WORDS = _set(
 PERSON_WORDS = _set(
     """id person personid pid respondent respondentid resp respid rid individual individu
     individualid indiv ind user userid subject subjectid participant participantid customer
-    customerid panelid panelist household hhid traveller traveler patient client consumer member
-    decisionmaker identifier idperson"""
+    customerid panelid panelist household hhid hid hh traveller traveler patient client consumer
+    member decisionmaker identifier idperson"""
 )
-SURE_PERSON_WORDS = PERSON_WORDS - _set("id ind member client individual household hhid")
+SURE_PERSON_WORDS = PERSON_WORDS - _set("id ind member client individual household hhid hid hh")
 WEIGHT_WORDS = _set("weight weights wt wgt gewicht poids peso expfac expansion wtperfin")
 AVAILABLE_WORDS = _set("av avail available availability avl disponible disponibilite verfuegbar")
 DESIGN_WORDS = _set(
