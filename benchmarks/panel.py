@@ -102,11 +102,13 @@ def jointly(*, exact: bool) -> Method:
     def decided(case: Case) -> Outcome:
         fit, seconds = case.timed_relevance
         found = select_jointly(fit, ac.select(fit))
+        result = None
         if exact:
-            found = confirm(case.data, found, family=ac.Mixed())
+            confirmed = confirm(case.data, found, family=ac.Mixed())
+            found = confirmed.selection
+            result = confirmed.estimated[0] if confirmed.estimated else None
         spec = ac.Specification(found.specification.terms)
-        family = found.family_of(ac.Mixed()) if exact else ac.Mnl()
-        result = ac.fit(case.data, spec, family=family, separation="allow")
+        result = result or ac.fit_mnl(case.data, spec, separation="allow")
         chance = result.probabilities(case.data)
         return Outcome(spec.terms, chance, tuple(found.random), shared=seconds)
 

@@ -9,13 +9,21 @@ import numpy as np
 from ardchoice.ard import ArdFit, Solver, fit_ard
 from ardchoice.checkpoints import Checkpointer
 from ardchoice.data import ChoiceData
-from ardchoice.errors import IdentificationError, SeparationError
-from ardchoice.estimation import Result, fit
+from ardchoice.errors import IdentificationError
+from ardchoice.estimation import Result, fit_anyway
 from ardchoice.evaluation import compare_families
 from ardchoice.families import Family, Mixed, Mnl
 from ardchoice.progress import Listener, PhaseProgress, relevance_callback, search_callback
 from ardchoice.record import FamilyComparison, PersonDifferences, TermsAndTastes
-from ardchoice.selection import JointSelection, Rule, Structure, confirm, select, select_jointly
+from ardchoice.selection import (
+    Confirmed,
+    JointSelection,
+    Rule,
+    Structure,
+    confirm,
+    select,
+    select_jointly,
+)
 from ardchoice.space import SearchSpace, Specification
 
 MOST_ANSWERS = 1_000_000
@@ -68,7 +76,7 @@ class Stages:
         rule: Rule,
         structure: Structure | None,
         family: Mixed,
-    ) -> JointSelection:
+    ) -> Confirmed:
         """Terms and random coefficients by quadratics; those in doubt confirmed by exact fits."""
 
         def decide() -> JointSelection:
@@ -79,7 +87,7 @@ class Stages:
 
         decided = self.keep.stage("joint", decide, relevance, mnl)
 
-        def check() -> JointSelection:
+        def check() -> Confirmed:
             return confirm(relevance.data, decided, family=family)
 
         return self.keep.stage("confirmed", check, relevance, mnl, decided)
@@ -88,7 +96,7 @@ class Stages:
         """What the multinomial logit selects by itself, estimated too."""
 
         def work() -> Estimated:
-            return _estimate(data, joint.mnl, Mnl())
+            return fit_anyway(data, joint.mnl, Mnl())
 
         return TermsAndTastes(joint, self.keep.stage("mnl-beside", work, data, joint.mnl)[0])
 
@@ -126,13 +134,24 @@ class Stages:
         )
 
     def estimate(
-        self, data: ChoiceData, specification: Specification, family: Family, *, honest: bool
+        self,
+        data: ChoiceData,
+        specification: Specification,
+        family: Family,
+        *,
+        honest: bool,
+        known: Estimated | None = None,
     ) -> Estimated:
-        """Maximum likelihood; with `honest`, on persons that did not select."""
+        """Maximum likelihood; with `honest`, on persons that did not select.
+
+        What was estimated while it was decided is not estimated again.
+        """
 
         def work() -> Estimated:
+            if known is not None and not honest:
+                return known
             try:
-                return _estimate(data, specification, family)
+                return fit_anyway(data, specification, family)
             except IdentificationError as error:
                 raise _of_one_half(error) if honest else error from None
 
@@ -147,20 +166,9 @@ class Stages:
         """The same on the persons that selected, to be set beside."""
 
         def work() -> Estimated:
-            return _estimate(data, specification, family)
+            return fit_anyway(data, specification, family)
 
         return self.keep.stage("selecting", work, data, specification)[0]
-
-
-def _estimate(data: ChoiceData, specification: Specification, family: Family) -> Estimated:
-    """Estimates, also where some of them diverge: then a note says which."""
-    try:
-        return fit(data, specification, family=family), ()
-    except SeparationError as error:
-        note = str(error).partition("; separation=")[0] + (
-            ". Coefficients concerned are shown as large numbers without standard errors."
-        )
-        return fit(data, specification, family=family, separation="allow"), (note,)
 
 
 def _of_one_half(error: IdentificationError) -> IdentificationError:

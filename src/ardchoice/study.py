@@ -289,13 +289,16 @@ def specify(
         if family == "auto":
             compared = stages.compare_families(selected_on, specification, seed)
             family = compared.result.family
-        asked, joint = family, None
+        asked, joint, known = family, None, None
         if isinstance(family, Mixed) and family.random is None:
-            decided = stages.decide_jointly(relevance, specification, rule, structure, family)
+            confirmed = stages.decide_jointly(relevance, specification, rule, structure, family)
+            decided, known = confirmed.selection, confirmed.estimated
             joint = stages.beside(estimated_on, decided)
             specification, family = decided.specification, decided.family_of(family)
         # 4 · What are the coefficients, by maximum likelihood?
-        result, notes = stages.estimate(estimated_on, specification, family, honest=honest)
+        result, notes = stages.estimate(
+            estimated_on, specification, family, honest=honest, known=known
+        )
         differences = stages.differences(result)
         beside = None
         if honest:

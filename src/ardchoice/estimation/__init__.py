@@ -8,7 +8,7 @@ from ardchoice.estimation.cost_names import cost_of, is_cost, is_time, sloped_at
 from ardchoice.estimation.cross_validation import CrossValidation, FoldScore, cross_validate
 from ardchoice.estimation.elasticities import ALL
 from ardchoice.estimation.estimates import Covariance
-from ardchoice.estimation.maximum_likelihood import estimate, fit, fit_mnl
+from ardchoice.estimation.maximum_likelihood import estimate, fit, fit_anyway, fit_mnl
 from ardchoice.estimation.model import Model, Predicted, prediction, probabilities
 from ardchoice.estimation.nested_tests import (
     LikelihoodRatio,
@@ -62,6 +62,7 @@ __all__ = [
     "draw_tastes",
     "estimate",
     "fit",
+    "fit_anyway",
     "fit_mnl",
     "infinity",
     "is_cost",

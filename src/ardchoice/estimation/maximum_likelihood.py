@@ -9,7 +9,7 @@ from typing import Any
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, refuse_far_from_zero, running
-from ardchoice.errors import ArdchoiceError, ConvergenceWarning
+from ardchoice.errors import ArdchoiceError, ConvergenceWarning, SeparationError
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.constraints import (
     Bounds,
@@ -158,6 +158,19 @@ def fit_mnl(
         executor=executor,
         n_threads=n_threads,
     )
+
+
+def fit_anyway(
+    data: ChoiceData, spec: Specification, family: Family
+) -> tuple[Result, tuple[str, ...]]:
+    """`fit`, also where some estimates diverge; then with a note that says which."""
+    try:
+        return fit(data, spec, family=family), ()
+    except SeparationError as error:
+        note = str(error).partition("; separation=")[0] + (
+            ". Coefficients concerned are shown as large numbers without standard errors."
+        )
+        return fit(data, spec, family=family, separation="allow"), (note,)
 
 
 def estimate(

@@ -35,6 +35,7 @@ from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, taste_values
 from ardchoice.families.mixed.persons import Component
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
+from ardchoice.families.mixed.quick import QuickFit, QuickFits
 from ardchoice.families.mixed.structure import structure_of
 from ardchoice.families.mixed.tastes import TasteDraws, coefficient_draws, taste_draws
 from ardchoice.families.mnl import Mnl
@@ -80,6 +81,8 @@ __all__ = [
     "ParameterLayout",
     "PersonQuadratics",
     "Prediction",
+    "QuickFit",
+    "QuickFits",
     "Resolved",
     "ScoredSums",
     "Scores",

@@ -4,6 +4,7 @@ from ardchoice.selection.compile import compile_structure
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.inclusion import Inclusion, inclusion
 from ardchoice.selection.joint import (
+    Confirmed,
     JointSelection,
     RandomCandidate,
     confirm,
@@ -35,6 +36,7 @@ from ardchoice.selection.structure import RECOGNISED_SIGNS, Sign, Signs, Structu
 __all__ = [
     "RECOGNISED_SIGNS",
     "Bic",
+    "Confirmed",
     "Constraints",
     "Ebic",
     "Evidence",

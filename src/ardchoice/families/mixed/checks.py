@@ -13,8 +13,9 @@ from ardchoice.design import Block, Design
 from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.families.family import EstimationTask, Resolved, family_pass
 from ardchoice.families.mixed.distributions import SIGNED, moments
-from ardchoice.families.mixed.estimate import SimulatedMaximum, unit_weights
+from ardchoice.families.mixed.estimate import SimulatedMaximum
 from ardchoice.families.mixed.kernel import Rule, simulate
+from ardchoice.families.mixed.measures import unit_weights
 from ardchoice.families.mixed.money import cost_spread, to_money
 from ardchoice.families.mixed.options import Draw, spreads_of
 from ardchoice.families.mixed.structure import Spread, Structure, structure_of, to_loadings

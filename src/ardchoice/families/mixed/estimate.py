@@ -1,7 +1,12 @@
 """Maximum simulated likelihood: a coarse rule first, then the rule that was asked for.
 
-Nodes are adapted at the start of every Newton step and never move inside a line search. The end is
-a fixed point: where nodes are adapted at θ, θ is the maximum.
+Nodes are adapted at every step while far from the maximum, then they stay where they are. The end
+is a fixed point: where nodes are adapted at θ, θ is the maximum.
+
+Hessians of the simulated log-likelihood are differences of large sums: E[I] less the variance of
+the scores over a person's posterior. Where tastes are large one person with a node in a tail can
+turn the sign of one. Products of the persons' scores (BHHH) have no such error and half the cost:
+they lead to where Newton's method takes over.
 """
 
 from __future__ import annotations
@@ -11,12 +16,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ardchoice._types import Bools, Floats
-from ardchoice.design import Block
 from ardchoice.families.family import EstimationTask, Maximum, ParameterLayout, family_pass
 from ardchoice.families.mixed.distributions import SIGNED
-from ardchoice.families.mixed.kernel import Rule, simulate
+from ardchoice.families.mixed.kernel import Rule
+from ardchoice.families.mixed.measures import MomentMeasure, SimulationMeasure
 from ardchoice.families.mixed.money import to_money, units_in_money
-from ardchoice.families.mixed.persons import persons_of
 from ardchoice.families.mixed.quadratics import ScoreTestMeasure
 from ardchoice.families.mixed.structure import (
     Structure,
@@ -35,21 +39,28 @@ EM_STEPS = 15
 """Of expectation maximisation, from independent to correlated coefficients."""
 ROUND_DECREMENT = 1e-3
 """Log-likelihood still to be gained, with frozen nodes, at which nodes are adapted again."""
-SETTLED_DECREMENT = 0.05
+SETTLED_DECREMENT = 0.01
 """Largest predicted gain of a step since nodes were adapted at which they stay."""
 FAR_DECREMENT = 0.5
 """Log-likelihood still to be gained above which nodes are adapted after every step: frozen ones
 would lead to where they do not cover the posteriors."""
-MOST_ROUNDS = 5
-COMPARED_GAIN = 0.1
-"""Log-likelihood that rounds of a fit which is only compared must gain: less than nodes move it."""
-COMPARED_PATIENCE = 2
-"""Rounds that may gain less."""
+MOST_ROUNDS = 3
+CONTRACTION = 0.5
+"""Share of the last round's decrement above which adapting again leads nowhere: nodes are too few
+for the likelihood to be known better."""
+SCORE_STEPS = 12
+"""Most steps by products of scores."""
+IDLE_GAIN, MOST_IDLE = 0.05, 2
+"""Log-likelihood that a step has to gain, and how many in a row need not: moving nodes change more
+than is left to be gained."""
+SETTLING_SHARE = 0.2
+"""Of what moving nodes may cause far from the maximum that is allowed near it."""
+HOPED_DECREMENTS = 4.0
+"""How many times what a step promises a fit may still gain."""
+FEWEST_SHARE = 0.1
+"""Smallest share of such a step."""
 MOST_TURNS = 3
 """Steps of a standard deviation below zero after which it is at its boundary in any case."""
-MOST_FAR_ROUNDS = 12
-"""Steps with nodes adapted after each: where persons gain and lose nodes in turn, these never end,
-and frozen nodes have to do."""
 LAST_DECREMENT = 1e-6
 """Log-likelihood still to be gained before the last step, which leaves its square."""
 NOISE_PER_ROOT_UNIT = 0.1
@@ -66,36 +77,6 @@ BOUNDARY_UTILITY = 0.03
 AWAY_UTILITY = 0.3
 """Spread of utility at which the log-likelihood is compared with that at the boundary: a step that
 ends near zero by chance, from far away, does not show that the maximum is there."""
-
-
-@dataclass(frozen=True, eq=False)
-class SimulationMeasure:
-    """Sums over a block by coefficients and loadings; can be sent to another process."""
-
-    structure: Structure
-    phi: Floats
-    rule: Rule
-    order: int = 2
-    anchor: Floats | None = None
-
-    def __call__(self, block: Block) -> Sums:
-        """Of one block."""
-        found = simulate(
-            block,
-            self.structure,
-            self.phi,
-            self.rule,
-            self.order,  # type: ignore[arg-type]
-            self.anchor,
-        )
-        weight = unit_weights(block, self.structure)
-        gradient = found.scores @ weight if self.order else np.empty(0)
-        return Sums(float(weight @ found.loglik), gradient, found.curvature)
-
-
-def unit_weights(block: Block, structure: Structure) -> Floats:
-    """Of the persons of a block; shape (U,)."""
-    return persons_of(block, structure.keys).weight
 
 
 @dataclass(frozen=True, eq=False)
@@ -132,9 +113,9 @@ def mnl_task(task: EstimationTask) -> EstimationTask:
     return replace(task, layout=plain, evaluate=evaluate)
 
 
-def warm_start(task: EstimationTask, structure: Structure) -> Warm:
-    """The multinomial logit, and the variances that its scores suggest."""
-    maximum = Mnl().maximise(mnl_task(task))
+def warm_start(task: EstimationTask, structure: Structure, maximum: Maximum | None = None) -> Warm:
+    """The multinomial logit, unless it is known, and the variances that its scores suggest."""
+    maximum = maximum or Mnl().maximise(mnl_task(task))
     components = structure.keys
     test = map_reduce(ScoreTestMeasure(maximum.fit.beta, components), task.blocks)
     columns = structure.columns
@@ -172,6 +153,7 @@ def maximise_simulated(
     warm: Warm | None = None,
     *,
     start: Floats | None = None,
+    is_near: bool = False,
     is_final: bool = True,
     wanted: float = -np.inf,
 ) -> SimulatedMaximum:
@@ -184,6 +166,8 @@ def maximise_simulated(
         Default: made here.
     start
         Coefficients and standard deviations to start from. Default: `first_point`.
+    is_near
+        Whether the start is so near that no coarse rule is needed.
     is_final
         Whether to end in double precision; a comparison of models does not need it, nor the last
         tenth of a log-likelihood.
@@ -201,7 +185,7 @@ def maximise_simulated(
     )
     first = _Climb(task, uncorrelated, warm)
     start = first_point(uncorrelated, warm) if start is None else start
-    phi = first.approach(start, coarse)
+    phi = start if is_near else first.approach(start, coarse)
     climb = first
     if not structure.is_plain:
         climb = _Climb(task, structure, warm)
@@ -209,21 +193,10 @@ def maximise_simulated(
         phi = np.concatenate([phi, np.zeros(len(structure.correlations))])
         phi = climb.expectation_maximisation(phi, coarse)
     single = Rule(nodes, seed, True)
-    anchor = phi
-    rounds, far, watch = 0, 0, _Watch(wanted)
-    while rounds < MOST_ROUNDS and climb.steps < task.max_iterations:
-        anchor = phi
-        is_careful = far < MOST_FAR_ROUNDS
-        phi = climb.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=is_careful)
-        is_far = climb.largest_decrement > FAR_DECREMENT
-        far += is_far
-        rounds += not (is_far and is_careful)
-        if climb.largest_decrement <= SETTLED_DECREMENT:
-            break
-        if not is_final and watch.is_enough(climb):
-            break
-    if is_final:
-        phi = climb.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT)
+    phi = anchor = climb.settle(phi, single, wanted)
+    if not is_final:
+        return climb.ended(phi, anchor)
+    phi, anchor = climb.finish(phi, nodes, seed)
     return climb.ended(phi, anchor)
 
 
@@ -252,21 +225,6 @@ class SimulatedMaximum:
     diverging: Floats | None
     warm: Warm
     sums: Sums
-
-
-class _Watch:
-    """Whether more rounds would tell more of a fit that is only compared with others."""
-
-    def __init__(self, wanted: float) -> None:
-        self.wanted, self.highest, self.idle = wanted, -np.inf, 0
-
-    def is_enough(self, climb: _Climb) -> bool:
-        """After a round: it gains nothing any more, or promises less than is wanted."""
-        reached = climb.last.loglik if climb.last is not None else -np.inf
-        self.idle = 0 if reached > self.highest + COMPARED_GAIN else self.idle + 1
-        self.highest = max(self.highest, reached)
-        promised = reached + 2 * climb.largest_decrement
-        return self.idle >= COMPARED_PATIENCE or promised < self.wanted
 
 
 class _Climb:
@@ -329,7 +287,55 @@ class _Climb:
             phi[d:] = factor[s.coefficient, s.node]
         return phi
 
+    def settle(self, phi: Floats, rule: Rule, wanted: float = -np.inf) -> Floats:
+        """By products of the persons' scores, until moving nodes change more than is to be gained.
+
+        What a step may lose is less than what it promises: the log-likelihood jumps a little where
+        a person needs more nodes, or fewer. What promises less than is wanted is given up.
+        """
+        here = self._scored(phi, rule)
+        best, idle = (here, phi), 0
+        for _ in range(SCORE_STEPS):
+            step = self._step(here)
+            decrement, size = 0.5 * float(here.gradient @ step), 1.0
+            if decrement <= IDLE_GAIN or idle == MOST_IDLE:
+                break
+            if here.loglik + HOPED_DECREMENTS * decrement < wanted:
+                break
+            while True:
+                trial = self._canonical(phi + size * step)
+                there = self._scored(trial, rule)
+                least = here.loglik - min(SETTLING_SHARE * self.noise, size * decrement)
+                if there.loglik >= least or size < FEWEST_SHARE:
+                    break
+                size *= 0.4
+            self.steps += 1
+            idle = 0 if there.loglik > best[0].loglik + IDLE_GAIN else idle + 1
+            phi, here = trial, there
+            best = max(best, (here, phi), key=lambda one: one[0].loglik)
+        self.last = best[0]
+        return self._bounded(best[1], rule, best[1])
+
+    def _scored(self, phi: Floats, rule: Rule) -> Sums:
+        self.passes += 1
+        measure = SimulationMeasure(self.structure, phi, rule, 1, None, True)
+        return map_reduce(measure, self.task.blocks)
+
     # -- Near it: frozen nodes ------------------------------------------------------------------
+
+    def finish(self, phi: Floats, nodes: int, seed: int) -> tuple[Floats, Floats]:
+        """The maximum in double precision, and where its nodes are adapted."""
+        single, before = Rule(nodes, seed, True), np.inf
+        for _ in range(MOST_ROUNDS):
+            anchor = phi
+            phi = self.ascend(phi, single, anchor, ROUND_DECREMENT, is_careful=True)
+            now = self.largest_decrement
+            if now <= SETTLED_DECREMENT or now > CONTRACTION * before:
+                break
+            if self.steps >= self.task.max_iterations:
+                break
+            before = now
+        return self.ascend(phi, Rule(nodes, seed), anchor, LAST_DECREMENT), anchor
 
     def ascend(
         self, phi: Floats, rule: Rule, anchor: Floats, enough: float, is_careful: bool = False
@@ -435,35 +441,6 @@ class _Climb:
         return SimulatedMaximum(
             theta, frame, self.steps, self.passes, diverging, self.warm, self.last
         )
-
-
-@dataclass(frozen=True, eq=False)
-class Moments:
-    """Weighted sums over persons of E[z] and E[z z'] given their choices, and of weights."""
-
-    mean: Floats
-    square: Floats
-    weight: float
-
-    def __add__(self, other: Moments) -> Moments:
-        return Moments(
-            self.mean + other.mean, self.square + other.square, self.weight + other.weight
-        )
-
-
-@dataclass(frozen=True, eq=False)
-class MomentMeasure:
-    """`Moments` of a block; can be sent to another process."""
-
-    structure: Structure
-    phi: Floats
-    rule: Rule
-
-    def __call__(self, block: Block) -> Moments:
-        """Of one block."""
-        found = simulate(block, self.structure, self.phi, self.rule, 0)
-        weight = float(unit_weights(block, self.structure).sum())
-        return Moments(found.node_mean, found.node_square, weight)
 
 
 def _directions(diverging: Floats | None, size: int, held: Bools) -> Floats | None:

@@ -24,8 +24,9 @@ from ardchoice.families.family import (
 )
 from ardchoice.families.mixed.checks import check_before, notes_after
 from ardchoice.families.mixed.distributions import moments
-from ardchoice.families.mixed.estimate import maximise_simulated, unit_weights
+from ardchoice.families.mixed.estimate import maximise_simulated
 from ardchoice.families.mixed.kernel import Rule, Simulated, simulate
+from ardchoice.families.mixed.measures import unit_weights
 from ardchoice.families.mixed.money import cost_column, in_money, to_money, to_preference
 from ardchoice.families.mixed.options import Draw, correlations_of, spreads_of
 from ardchoice.families.mixed.persons import persons_of
@@ -90,6 +91,8 @@ class Mixed(Family):
         alternatives. Default: none.
     anchor
         Set by estimation: the parameters that the nodes of the likelihood are adapted to.
+    near
+        Set by searches: parameters close to the maximum, by name, to start from.
 
     Examples
     --------
@@ -107,6 +110,9 @@ class Mixed(Family):
     space: Space = "preference"
     cost: str | None = None
     anchor: Mapping[str, float] | None = field(
+        default=None, compare=False, repr=False, metadata={"internal": True}
+    )
+    near: Mapping[str, float] | None = field(
         default=None, compare=False, repr=False, metadata={"internal": True}
     )
 
@@ -390,11 +396,19 @@ class Mixed(Family):
 
     # -- Estimation -----------------------------------------------------------------------------
 
+    def _near(self, layout: ParameterLayout) -> Floats | None:
+        """Where estimation starts, if something close to the maximum is known."""
+        if self.near is None or not self.near.keys() >= set(layout.names) or self.correlated:
+            return None
+        return np.array([self.near[name] for name in layout.names])
+
     def maximise(self, task: EstimationTask) -> Maximum:
         """Maximum simulated likelihood; the nodes it ends with stay with the family."""
-        found = maximise_simulated(task, self.nodes, self.seed)
+        start = self._near(task.layout)
+        is_near = start is not None
+        found = maximise_simulated(task, self.nodes, self.seed, start=start, is_near=is_near)
         anchor = dict(zip(task.layout.names, map(float, found.anchor), strict=True))
-        fitted = replace(self, anchor=anchor)
+        fitted = replace(self, anchor=anchor, near=None)
         sums = task.finish(fitted, found.theta)
         free = ~task.layout.at_bound(found.theta)
         inside = Sums(sums.loglik, sums.gradient[free], sums.curvature[np.ix_(free, free)])

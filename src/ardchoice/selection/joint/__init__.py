@@ -1,13 +1,14 @@
 """Terms and random coefficients decided together."""
 
 from ardchoice.selection.joint.alternate import Alternation, Joint
-from ardchoice.selection.joint.exact import confirm
+from ardchoice.selection.joint.exact import Confirmed, confirm
 from ardchoice.selection.joint.refits import TasteRefits
 from ardchoice.selection.joint.select import JointSelection, select_jointly
 from ardchoice.selection.joint.tastes import RandomCandidate, Taste
 
 __all__ = [
     "Alternation",
+    "Confirmed",
     "Joint",
     "JointSelection",
     "RandomCandidate",

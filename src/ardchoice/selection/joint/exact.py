@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ardchoice.data import ChoiceData
-from ardchoice.errors import IdentificationError, SeparationError
-from ardchoice.estimation import Result, fit
-from ardchoice.families import Mixed
+from ardchoice.errors import IdentificationError
+from ardchoice.estimation import Result, fit_anyway
+from ardchoice.families import Mixed, QuickFit, QuickFits
 from ardchoice.selection.joint.select import JointSelection
 from ardchoice.selection.joint.tastes import RandomCandidate
+from ardchoice.selection.refits import with_unit_weights
 from ardchoice.space import Specification, parse_term
 
 WEAK_Z = 4.0
@@ -22,47 +24,72 @@ MOST_TRIED = 2
 """Candidates that are tried, the ones with the largest statistics."""
 
 
-def confirm(data: ChoiceData, selection: JointSelection, *, family: Mixed) -> JointSelection:
+@dataclass(frozen=True, eq=False)
+class Confirmed:
+    """Random coefficients after exact fits.
+
+    Attributes
+    ----------
+    selection
+        With what exact fits say of the candidates that were in doubt.
+    estimated
+        The estimates with it, and notes on them; None where nothing is random.
+    """
+
+    selection: JointSelection
+    estimated: tuple[Result, tuple[str, ...]] | None
+
+
+def confirm(data: ChoiceData, selection: JointSelection, *, family: Mixed) -> Confirmed:
     """Exact fits with and without the random coefficients that are in doubt.
 
-    A random coefficient is worth ln(persons) in twice the log-likelihood.
+    A random coefficient is worth ln(persons) in twice the log-likelihood. Fits that only compare
+    are quick ones; the set that stands is estimated to the end.
     """
     if not selection.random:
-        return selection
-    price = float(np.log(selection.persons))
-    gains = {c.name: c.gain for c in selection.candidates}
-    random = selection.random
-    weakest = sorted(random, key=lambda name: gains[name])
-    best = None
-    while best is None:
+        return Confirmed(selection, None)
+    plain = Specification(selection.specification.terms)
+    fits = QuickFits(with_unit_weights(data), plain.terms, family.nodes, family.seed)
+    selection, best = _decided(selection, fits)
+    if best is None:
+        return Confirmed(selection, None)
+    weakest = sorted(best.random, key=best.z.__getitem__)
+    while weakest:
+        random = {k: v for k, v in _in_order(selection, best.random).items() if k in weakest}
         try:
-            best = _Model.of(data, selection, family, random)
+            alike = len(random) == len(best.random) and family.space == "preference"
+            near = best.values if alike else None
+            named = replace(family, random=random, near=near)
+            return Confirmed(selection, fit_anyway(data, plain, named))
         except IdentificationError:
-            # Quadratics are always definite; the likelihood need not be.
+            # The likelihood may be flat where scores are not.
             name, *weakest = weakest
-            random = {k: v for k, v in random.items() if k != name}
             selection = _without(selection, name)
-            if not random:
-                return selection
+    return Confirmed(selection, None)
+
+
+def _decided(selection: JointSelection, fits: QuickFits) -> tuple[JointSelection, QuickFit | None]:
+    """Which of those in doubt are random, and the estimates with them."""
+    price = float(np.log(selection.persons))
+    selection, best = _first(selection, fits)
+    if best is None:
+        return selection, None
     notes: dict[str, tuple[bool, float]] = {}
     # 1 · What exact estimates find weak leaves if the criterion falls without.
-    for name in best.weak():
+    for name in sorted(best.random, key=best.z.__getitem__):
         rest = {k: v for k, v in best.random.items() if k != name}
-        if not rest:
+        if best.z[name] >= WEAK_Z or not rest:
             continue
-        try:
-            without = _Model.of(data, selection, family, rest)
-        except IdentificationError:
-            continue
+        without = fits.fit(_in_order(selection, rest), best.values)
         gain = 2 * (best.loglik - without.loglik) - price
         notes[name] = (gain > 0, gain)
         if gain <= 0:
             best = without
     # 2 · What quadratics hardly see comes in if the criterion falls with it.
     for candidate in _promising(selection, best):
+        added = {**best.random, candidate.name: candidate.distribution}
         try:
-            added = {**best.random, candidate.name: candidate.distribution}
-            with_it = _Model.of(data, selection, family, added)
+            with_it = fits.fit(_in_order(selection, added), best.values)
         except IdentificationError:
             continue
         gain = 2 * (with_it.loglik - best.loglik) - price
@@ -70,40 +97,24 @@ def confirm(data: ChoiceData, selection: JointSelection, *, family: Mixed) -> Jo
         if gain > 0:
             best = with_it
     candidates = tuple(_noted(c, notes) for c in selection.candidates)
-    return replace(selection, candidates=candidates)
+    return replace(selection, candidates=candidates), best
 
 
-@dataclass(frozen=True, eq=False)
-class _Model:
-    """Random coefficients and the estimates with them."""
-
-    random: dict[str, str]
-    result: Result
-
-    @classmethod
-    def of(
-        cls, data: ChoiceData, selection: JointSelection, family: Mixed, random: dict[str, str]
-    ) -> _Model:
-        # In the order in which the study estimates them: nodes depend on it.
-        order = [c.name for c in selection.candidates if c.name in random]
-        random = {name: random[name] for name in order}
-        named = replace(family, random=random)
-        plain = Specification(selection.specification.terms)
+def _first(selection: JointSelection, fits: QuickFits) -> tuple[JointSelection, QuickFit | None]:
+    """The estimates with what quadratics chose, without what is not identified."""
+    gains = {c.name: c.gain for c in selection.candidates}
+    for name in sorted(selection.random, key=lambda name: gains[name]):
         try:
-            return cls(random, fit(data, plain, family=named))
-        except SeparationError:
-            return cls(random, fit(data, plain, family=named, separation="allow"))
+            return selection, fits.fit(selection.random, selection.start)
+        except IdentificationError:
+            # Quadratics are always definite; the likelihood need not be.
+            selection = _without(selection, name)
+    return selection, None
 
-    @property
-    def loglik(self) -> float:
-        return self.result.loglik
 
-    def weak(self) -> list[str]:
-        """Random coefficients whose standard deviation is hardly above zero, the weakest first."""
-        frame = self.result.to_frame()
-        z = (frame["estimate"] / frame["std_err"]).fillna(0.0)
-        found = {name: float(z.get(f"sd({name})", 0.0)) for name in self.random}
-        return sorted((n for n, value in found.items() if value < WEAK_Z), key=found.__getitem__)
+def _in_order(selection: JointSelection, random: Mapping[str, str]) -> dict[str, str]:
+    """In the order in which the study estimates them: nodes depend on it."""
+    return {c.name: random[c.name] for c in selection.candidates if c.name in random}
 
 
 def _without(selection: JointSelection, name: str) -> JointSelection:
@@ -116,7 +127,7 @@ def _without(selection: JointSelection, name: str) -> JointSelection:
     return replace(selection, candidates=candidates)
 
 
-def _promising(selection: JointSelection, best: _Model) -> list[RandomCandidate]:
+def _promising(selection: JointSelection, best: QuickFit) -> list[RandomCandidate]:
     """Candidates that are out, may come in, and whose choices vary more than explained."""
     inside = {parse_term(name).what for name in best.random}
     out = [

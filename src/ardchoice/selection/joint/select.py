@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -51,6 +51,9 @@ class JointSelection:
         Of the alternation.
     persons
         Whose answers were used.
+    start
+        Coefficients and standard deviations by Laplace's approximation, by name: where exact
+        estimates start.
     """
 
     specification: Specification
@@ -61,6 +64,7 @@ class JointSelection:
     design_effect_left: float
     rounds: int
     persons: int
+    start: Mapping[str, float] = field(default_factory=dict, repr=False)
 
     @property
     def random(self) -> dict[str, str]:
@@ -165,7 +169,21 @@ def _explained(
         float(np.median(left[some])),
         joint.rounds,
         alternation.persons,
+        _start(joint, refits),
     )
+
+
+def _start(joint: Joint, refits: TasteRefits) -> dict[str, float]:
+    """Estimates by name, in the user's units."""
+    beta = refits.raw(joint.fitted.beta)
+    out: dict[str, float] = {}
+    for t in sorted(joint.fitted.selected):
+        encoded = refits.encoding.terms[t]
+        values = beta[encoded.start : encoded.columns.stop].tolist()
+        out |= dict(zip(encoded.names, values, strict=True))
+    for taste, variance in zip(joint.tastes, joint.variance, strict=True):
+        out[f"sd({taste.name})"] = float(np.sqrt(variance)) / taste.scale
+    return out
 
 
 def _with_reasons(problem: Problem, joint: Joint, surrogate: Surrogate) -> Specification:
