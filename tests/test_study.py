@@ -255,7 +255,7 @@ def test_progress_goes_to_standard_error_only(
 def test_progress_can_be_listened_to(data: ac.ChoiceData, space: ac.SearchSpace) -> None:
     heard: list[Event] = []
     study = ac.specify(data, space, progress=heard.append)
-    assert sum(e.phase == "relevance" for e in heard) == len(study.fit.trace)
+    assert sum(e.phase == "relevance" for e in heard) >= len(study.fit.trace)
     last = {e.phase: e for e in heard}
     assert last["relevance"].values["evidence"] == study.fit.trace[-1].objective
     assert last["search"].values["terms"] == len(study.specification)

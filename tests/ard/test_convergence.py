@@ -5,11 +5,16 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice._types import Floats
 from ardchoice.ard.constants import diverging_constants
+from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.quadratic import posterior
 from ardchoice.design import Design
 
 MOST_PASSES = 20
+OBJECTIVE_ROUNDING = 1e-5
+"""Of a log-likelihood of hundreds in a pass that rounds, and of means that stand still to 1e-4
+standard deviations."""
 
 
 def first_rows() -> ac.ChoiceData:
@@ -82,6 +87,22 @@ def test_a_run_cut_short_warns_and_names_the_terms_that_move() -> None:
     assert str(fit.moving[0]) in fit.reason
 
 
+def objective(fit: ac.ArdFit, lam: Floats, mean: Floats) -> float:
+    """The bound at any λ and mean, from the data and the curvature of the end."""
+    design = Design(fit.data, fit.encoding)
+    loglik = FamilyLikelihood(design, fit.centre, fit.scale).sums(mean).loglik
+    own, shrunk = np.diag(fit.quadratic.curvature), np.isfinite(lam) & (lam > 0)
+    price = np.log(lam[shrunk] * own[shrunk] + 1).sum() + np.log(own[np.isinf(lam)]).sum()
+    return loglik - 0.5 * float((mean[shrunk] ** 2 / lam[shrunk]).sum() + price)
+
+
+def by_column(fit: ac.ArdFit, lam: Floats) -> Floats:
+    """λ of every column, from those of the terms that are shrunk; infinite for others."""
+    every = np.full(len(fit.terms), np.inf)
+    every[np.isfinite(fit.lam)] = lam
+    return np.repeat(every, [term.n_columns for term in fit.encoding.terms])
+
+
 def rises(fit: ac.ArdFit) -> bool:
     """Whether the objective never falls between passes."""
     return bool((np.diff([step.objective for step in fit.trace]) >= 0).all())
@@ -94,7 +115,34 @@ def test_the_objective_never_falls_between_passes(seed: int, posterior_: str) ->
     space = ac.SearchSpace(data, ["linear", "log1p"], by=["income"])
     fit = ac.fit_ard(data, space, solver=ac.Newton(posterior=posterior_))  # type: ignore[arg-type]
     assert fit.converged
+    assert len(fit.trace) > MOST_PASSES / 4
     assert rises(fit)
+
+
+@pytest.mark.parametrize("seed", [1, 51])
+def test_every_entry_of_the_trace_is_the_objective_at_its_lambda_and_mean(seed: int) -> None:
+    data = collinear_trips(seed)
+    fit = ac.fit_ard(data, ac.SearchSpace(data, ["linear", "log1p"], by=["income"]))
+    for step in fit.trace:
+        assert step.mean is not None
+        here = objective(fit, by_column(fit, step.lam), step.mean)
+        assert step.objective == pytest.approx(here, abs=OBJECTIVE_ROUNDING)
+
+
+@pytest.mark.parametrize("seed", [1, 51])
+def test_nothing_near_the_end_has_a_higher_objective(seed: int) -> None:
+    data = collinear_trips(seed)
+    fit = ac.fit_ard(data, ac.SearchSpace(data, ["linear", "log1p"], by=["income"]))
+    rng, end = np.random.default_rng(0), fit.trace[-1]
+    assert end.mean is not None
+    for size in (1e-3, 1e-2, 0.1, 1.0):
+        for _ in range(10):
+            lam = end.lam * np.exp(size * rng.standard_normal(len(end.lam)))
+            mean = end.mean + size * fit.sd * rng.standard_normal(len(end.mean))
+            there = objective(fit, by_column(fit, lam), mean)
+            assert there <= end.objective + OBJECTIVE_ROUNDING
+    # A move of a standard deviation is no rounding.
+    assert there < end.objective - 1
 
 
 def strong_tastes(never: bool) -> ac.ChoiceData:

@@ -68,3 +68,18 @@ class Groups:
         shrunk = self.of >= 0
         out = np.bincount(self.of[shrunk], values[shrunk], minlength=self.n)
         return out.astype(float)
+
+    def subset(self, columns: npt.NDArray[np.intp]) -> GroupSubset:
+        """The groups of some columns, renumbered from 0."""
+        of = self.of[columns]
+        numbers = np.unique(of[of >= 0])
+        renumbered = np.where(of >= 0, np.searchsorted(numbers, of), FREE)
+        return GroupSubset(Groups(renumbered, len(numbers)), numbers)
+
+
+@dataclass(frozen=True, eq=False)
+class GroupSubset:
+    """The groups of some columns, and the numbers that they had."""
+
+    groups: Groups
+    numbers: npt.NDArray[np.intp]

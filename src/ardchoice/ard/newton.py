@@ -25,7 +25,6 @@ from ardchoice.ard.settle import (
     Expansion,
     PassLog,
     Problem,
-    expanded,
     full_pass,
     safe_pass,
     settle,
@@ -33,6 +32,10 @@ from ardchoice.ard.settle import (
 )
 from ardchoice.ard.trace import ProgressTrace, Step
 from ardchoice.errors import ArdchoiceError
+
+REACH = 2.0
+"""Longest step from a ridge, as the root mean variance of the utilities of a situation that it
+makes: further away probabilities are nearly 0 or 1, and the next step would be far too long."""
 
 
 @dataclass(frozen=True)
@@ -159,7 +162,7 @@ def _search(
         state = _from_sample(problem, log, begin)
     # λ where previous data led, from their mean: another start.
     known = [] if before is None else [groups.sum(before.at**2) / groups.sizes]
-    rough, best, highest = begin is None, None, -np.inf
+    rough, best, highest, led = begin is None, None, -np.inf, 0
     while True:
         # 2 · Only the active terms, until mean and λ stand still; near that will do while the
         # other candidates have not been looked at.
@@ -174,6 +177,7 @@ def _search(
             highest=highest,
         )
         if end.hopeless and best is not None:
+            del log.points[led:]
             return _converged(update, best, log, "no other active set leads higher")
         # Single changes of a λ can gain next to nothing: what is seen now must be exact.
         if before is not None and not before.is_near(
@@ -182,18 +186,19 @@ def _search(
             before = log.revisit(before, end.mean)
         full = full_pass(problem.likelihood, end.mean, before, log, rough=rough)
         if full is None:
-            return _stopped(_State(end.lam, end.mean, state.last), end.moving, log)
-        last = _over_all(problem, end.lam, full, end.mean)
+            return _stopped(update, _State(end.lam, end.mean, state.last), end.moving, log)
+        last = Expansion(full, problem.all_columns, end.mean)
         # What a quadratic promised may not hold where it leads to: then back to the best.
         if end.settled:
             value = update.value(full, groups, end.lam)
             if best is not None and value < highest + START_GAIN:
+                del log.points[led:]
                 return _converged(update, best, log, "no other active set leads higher")
-            best, highest = _State(end.lam, end.mean, last), value
+            best, highest, led = _State(end.lam, end.mean, last), value, len(log.points)
         # 3 · Every candidate: should any enter, does another start end higher?
         lam, mean = update.revise(full, end.lam, first=rough, rough=rough, also=known)
         state = _State(lam, mean, last)
-        log.note(last.objective, end.lam)
+        log.note(update, last, end.lam)
         if _same(lam, end.lam) and end.settled:
             return _converged(update, state, log, "nothing left to change")
         rough = False
@@ -209,48 +214,55 @@ def _from_ridge(
     mean = np.zeros(len(groups.of)) if before is None else before.at
     # The first of at least one pass: there is always one.
     quadratic = cast("Quadratic", full_pass(likelihood, mean, before, log, rough=True))
-    last = _over_all(problem, lam, quadratic, mean)
-    log.note(last.objective, lam)
+    last = Expansion(quadratic, problem.all_columns, mean)
+    log.note(update, last, lam)
     log.at_zero = quadratic.value(mean) if before is None else -np.inf
     floor, reliable = log.at_zero, before is not None
     while not reliable and log.spend():
         # Seen from zero, which columns share what is not yet what it will be.
-        there = posterior(last.quadratic, groups, lam).mean
+        target = posterior(last.quadratic, groups, lam).mean
+        there = _within_reach(last, target, likelihood.size)
         quadratic, at, floor = safe_pass(
             likelihood, last.at, there, lam, groups, before, log, floor, last.at, rough=True
         )
         log.full += 1
-        reliable = last.predicts(floor, at) and at is there
-        last = expanded(update, groups, lam, quadratic, np.arange(len(at)), at, last)
-        log.note(last.objective, lam)
+        reliable = last.predicts(floor, at) and at is target
+        last = Expansion(quadratic, problem.all_columns, at)
+        log.note(update, last, lam)
     lam, mean = update.early(last.quadratic, lam)
     return _State(lam, mean, last)
 
 
-def _over_all(problem: Problem, lam: Floats, quadratic: Quadratic, at: Floats) -> Expansion:
-    return expanded(problem.update, problem.groups, lam, quadratic, np.arange(len(at)), at)
+def _within_reach(last: Expansion, target: Floats, size: float) -> Floats:
+    """The target, or as far on the way there as utilities may move at once."""
+    away = target - last.at
+    spread = np.sqrt(max(float(away @ last.quadratic.curvature @ away), 0.0) / size)
+    return target if spread <= REACH else last.at + REACH / spread * away
 
 
 def _from_sample(problem: Problem, log: PassLog, begin: NewtonRun) -> _State:
     """1 · All candidates where a sample led: one pass over all data there shows the active set."""
     log.passes, log.full = log.passes + 1, log.full + 1
-    last = _over_all(problem, begin.lam, begin.quadratic, begin.mean)
+    last = Expansion(begin.quadratic, problem.all_columns, begin.mean)
     lam, mean = problem.update.revise(begin.quadratic, begin.lam, first=True, rough=False)
-    log.note(last.objective, begin.lam)
+    log.note(problem.update, last, begin.lam)
     return _State(lam, mean, last)
 
 
 def _converged(update: LambdaUpdate, state: _State, log: PassLog, reason: str) -> NewtonRun:
     lam, mean = update.exact(state.quadratic, state.lam, state.mean)
-    return _run(_State(lam, mean, state.last), log, reason)
+    return _run(update, _State(lam, mean, state.last), log, reason)
 
 
-def _stopped(state: _State, moving: frozenset[int], log: PassLog) -> NewtonRun:
+def _stopped(
+    update: LambdaUpdate, state: _State, moving: frozenset[int], log: PassLog
+) -> NewtonRun:
     reason = f"stopped after {log.limit} passes, before λ and the mean stood still"
-    return _run(state, log, reason, moving, converged=False)
+    return _run(update, state, log, reason, moving, converged=False)
 
 
 def _run(
+    update: LambdaUpdate,
     state: _State,
     log: PassLog,
     reason: str,
@@ -262,7 +274,7 @@ def _run(
         state.lam,
         state.mean,
         state.quadratic,
-        log.trace,
+        log.trace(update, state.quadratic, state.lam, state.mean),
         converged,
         reason,
         log.passes,

@@ -8,14 +8,14 @@ two maxima over λ. Steps that reverse are therefore shortened, and λ stays at 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
 from ardchoice.ard.ascent import LARGEST
-from ardchoice.ard.groups import FREE, Groups
+from ardchoice.ard.groups import Groups
 from ardchoice.ard.lambda_update import START_GAIN, LambdaUpdate
 from ardchoice.ard.likelihood import Likelihood
 from ardchoice.ard.previous_data import PreviousData
@@ -29,11 +29,13 @@ SETTLED_SD = 1e-4
 NEAR_SD = 0.3
 """Move between passes, in standard deviations, below which previous rows are processed again:
 while the mean still moves by more, that would be too early."""
-HOPELESS_SD = 0.01
-"""Move between passes, in standard deviations, below which the objective is known well enough to
-give up an active set that ends below another."""
-MAX_HALVINGS = 30
-"""Halvings of a step that leads to overflow or far down: enough to leave any overflow."""
+PROSPECT_RATIO, PROSPECT_MARGIN = 0.8, 3.0
+"""Ratio of two gains in a row up to which those to come are foreseen, and how many times these
+count where an active set that will end below another is to be given up."""
+MOST_SHORTENED = 30
+"""Times that a step is shortened which leads to overflow or far down: enough to leave any."""
+FIRST_SHARE, NEXT_SHARE = 0.5, 0.25
+"""Share of such a step that is tried first, and of that one if it is too long as well."""
 LOGLIK_LOSS = 1e-3
 """Share of the log-likelihood that a step may lose: λ changes too, so some loss can be right."""
 REVERSAL_RATIO = -0.7
@@ -51,13 +53,19 @@ ACCELERATION_MEMORY = 6
 """Most moves that an accelerated step is made from."""
 
 
+@dataclass(frozen=True, eq=False)
+class PassPoint:
+    """λ, shape (G,), and mean, shape (D,), of a pass, and the log-likelihood there."""
+
+    step: Step
+    lam: Floats
+    mean: Floats
+    loglik: float
+
+
 @dataclass
 class PassLog:
-    """Passes made, the trace, and the log-likelihood at zero once it is known.
-
-    The trace has the highest objective reached so far: a pass that only looks whether another
-    active set leads higher repeats it.
-    """
+    """Passes made, where they were made, and the log-likelihood at zero once it is known."""
 
     limit: int
     report: ProgressTrace
@@ -66,8 +74,7 @@ class PassLog:
     revisited: int = 0
     at_zero: float = -np.inf
     share: float = 1.0
-    reached: float = -np.inf
-    trace: list[Step] = field(default_factory=list)
+    points: list[PassPoint] = field(default_factory=list)
 
     def spend(self) -> bool:
         """Count one more pass; False if there may be none."""
@@ -81,11 +88,36 @@ class PassLog:
         self.revisited += before.n
         return before.revisit(mean)
 
-    def note(self, objective: float, lam: Floats) -> None:
-        """Add an entry to the trace."""
-        self.reached = max(self.reached, objective)
+    def note(self, update: LambdaUpdate, here: Expansion, lam: Floats) -> None:
+        """Say what a pass found, and remember where it was made; λ has shape (G,)."""
+        mean, loglik = here.at, here.quadratic.value(here.at[here.columns])
+        own = update.groups.subset(here.columns)
+        objective = update.objective(
+            loglik, here.quadratic.curvature, own.groups, lam[own.numbers], mean[here.columns]
+        )
         active = int((lam > self.report.line).sum())
-        self.trace.append(self.report(self.passes, self.limit, self.reached, lam, active))
+        step = self.report(self.passes, self.limit, objective, lam, active)
+        self.points.append(PassPoint(step, lam, mean, loglik))
+
+    def trace(
+        self, update: LambdaUpdate, quadratic: Quadratic, lam: Floats, mean: Floats
+    ) -> list[Step]:
+        """The passes that led to an end, each with the objective there.
+
+        All have the curvature of the end, over which λ and mean of the end are the maximum; a pass
+        above one that came later overshot, and led nowhere.
+        """
+        end = update.value(quadratic, update.groups, lam)
+        active = int((lam > self.report.line).sum())
+        last = self.report(self.passes, self.limit, end, lam, active, mean)
+        kept = [last]
+        for point in reversed(self.points):
+            objective = update.objective(
+                point.loglik, quadratic.curvature, update.groups, point.lam, point.mean
+            )
+            if objective <= kept[-1].objective:
+                kept.append(replace(point.step, objective=objective, mean=point.mean))
+        return kept[::-1]
 
 
 @dataclass(frozen=True, eq=False)
@@ -100,15 +132,11 @@ class Expansion:
         Which of the D, in ascending order; shape (C,).
     at
         All coefficients there; shape (D,).
-    exact, objective
-        The objective there, and the same without falls that the Hessian alone makes.
     """
 
     quadratic: Quadratic
     columns: npt.NDArray[np.intp]
     at: Floats
-    exact: float
-    objective: float
 
     def predicts(self, loglik: float, at: Floats) -> bool:
         """Whether the log-likelihood elsewhere, at shape (D,), is about what was predicted."""
@@ -138,6 +166,11 @@ class Problem:
     likelihood: Likelihood
     groups: Groups
     terms: Sequence[npt.NDArray[np.intp]]
+
+    @property
+    def all_columns(self) -> npt.NDArray[np.intp]:
+        """Numbers of the D columns."""
+        return np.arange(len(self.groups.of))
 
 
 @dataclass(frozen=True, eq=False)
@@ -174,40 +207,6 @@ class _Relaxation:
                 share = self.share / max(1 - ratio, 0.5)
                 self.share = float(np.clip(share, SHORTEST_STEP, 0.999))
         return self.share
-
-
-def expanded(
-    update: LambdaUpdate,
-    groups: Groups,
-    lam: Floats,
-    here: Quadratic,
-    columns: npt.NDArray[np.intp],
-    at: Floats,
-    last: Expansion | None = None,
-) -> Expansion:
-    """A quadratic and the objective where it was made.
-
-    The Hessian is part of the objective, and changes from pass to pass. Seen with that of the last
-    pass, a step that follows it always leads up; a fall by the change of the Hessian alone is not
-    counted.
-
-    Parameters
-    ----------
-    update, groups, lam
-        Of these columns.
-    here, columns, at
-        As in `Expansion`.
-    last
-        The pass before, over these columns at least.
-    """
-    mine = at[columns]
-    exact = update.objective(here, groups, lam, mine)
-    if last is None or exact >= last.objective:
-        return Expansion(here, columns, at, exact, exact)
-    before = last.quadratic.take(np.searchsorted(last.columns, columns))
-    change = update.price(before, groups, lam) - update.price(here, groups, lam)
-    gain = max(exact + change - last.exact, 0.0)
-    return Expansion(here, columns, at, exact, max(exact, last.objective + gain))
 
 
 class _Acceleration:
@@ -271,6 +270,7 @@ def settle(
     """
     groups, terms, update = problem.groups, problem.terms, problem.update
     moving = frozenset(np.flatnonzero(lam).tolist())
+    prospect = _Prospect()
     while True:
         active = groups.active(lam)
         if not len(active):
@@ -280,7 +280,8 @@ def settle(
         kept = [t for t, columns in enumerate(terms) if is_active[columns].any()]
         columns = np.concatenate([terms[t] for t in kept])
         some = problem.likelihood.restrict(kept)
-        inside, numbers = _subgroups(groups, columns)
+        own = groups.subset(columns)
+        inside, numbers = own.groups, own.numbers
         earlier = None if before is None else before.take(kept, columns)
         moved, relaxation, acceleration = np.inf, _Relaxation(log.share), _Acceleration()
         here, at = None, mean[columns]
@@ -304,8 +305,8 @@ def settle(
             mean = np.zeros(len(mean))
             mean[columns] = at
             predicted = start.predicts(floor, mean)
-            start = expanded(update, inside, lam[numbers], here, columns, mean, start)
-            log.note(start.objective, lam)
+            start = Expansion(here, columns, mean)
+            log.note(update, start, lam)
             slow = acceleration.is_slow(sd)
             if not predicted:
                 new, target = update.mean_only(here, inside, lam[numbers])
@@ -324,7 +325,7 @@ def settle(
             mean = np.zeros(len(mean))
             mean[columns] = target
             value = update.value(here, inside, new)
-            if moved <= HOPELESS_SD and value < highest + START_GAIN:
+            if prospect.at_most(value, predicted=predicted) < highest + START_GAIN:
                 return Settled(lam, mean, False, hopeless=True)
             if rough and moved <= NEAR_SD and predicted:
                 return Settled(lam, mean, False, moving)
@@ -341,19 +342,29 @@ def settle(
             at = target if share == 1 else at + share * (target - at)
 
 
+class _Prospect:
+    """How high passes over active terms will lead: gains that shrink by about the same ratio."""
+
+    def __init__(self) -> None:
+        self.values: list[float] = []
+
+    def at_most(self, value: float, *, predicted: bool) -> float:
+        """From what the last passes promised, generously; infinite while too little is known."""
+        self.values = [*self.values[-2:], value] if predicted else []
+        if len(self.values) < 3:
+            return np.inf
+        before, last = np.diff(self.values).tolist()
+        if last <= 0:
+            return value
+        if last >= PROSPECT_RATIO * before:
+            return np.inf
+        ratio = last / before
+        return value + PROSPECT_MARGIN * last * ratio / (1 - ratio)
+
+
 def smallest_sd(quadratic: Quadratic) -> Floats:
     """Standard deviations with all other coefficients known: the smallest they can be."""
     return np.asarray(np.sqrt(1 / np.maximum(np.diag(quadratic.curvature), 1e-300)))
-
-
-def _subgroups(
-    groups: Groups, columns: npt.NDArray[np.intp]
-) -> tuple[Groups, npt.NDArray[np.intp]]:
-    """The groups of some columns, renumbered from 0, and their old numbers."""
-    of = groups.of[columns]
-    numbers = np.unique(of[of >= 0])
-    renumbered = np.where(of >= 0, np.searchsorted(numbers, of), FREE)
-    return Groups(renumbered, len(numbers)), numbers
 
 
 def full_pass(
@@ -398,7 +409,8 @@ def safe_pass(
     precision = groups.precision(lam)
     precision = np.where(np.isfinite(precision), precision, 0.0)
     at = new
-    for _ in range(MAX_HALVINGS):
+    share = FIRST_SHARE
+    for _ in range(MOST_SHORTENED):
         sums = _sums(likelihood, at, rough=rough)
         loglik = sums.loglik + (0.0 if before is None else before.quadratic.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
@@ -406,7 +418,7 @@ def safe_pass(
         if np.isfinite(sums.curvature).all() and lost <= LOGLIK_LOSS * abs(floor):
             here = expand(sums, at)
             return (here if before is None else here + before.quadratic), at, loglik
-        at = 0.5 * (old + at)
+        at, share = old + share * (at - old), NEXT_SHARE
         log.passes += 1
     raise ArdchoiceError(
         "The log-likelihood is not a number near the estimates, even after smaller steps: an "

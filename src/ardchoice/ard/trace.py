@@ -19,14 +19,17 @@ class Step:
     iteration, of
         Which, and the most there can be: passes (Newton), epochs (Dsvi) or steps (the paper).
     objective
-        What is maximised: the bound on the evidence, or the evidence, `Newton(posterior="full")`;
-        it rises, but for noise.
+        What is maximised: the bound on the evidence, or the evidence, `Newton(posterior="full")`.
+        In the trace of `Newton()` that of passes which led to the end, all with the curvature
+        there, and it never falls; while it runs, with the curvature of the pass.
     active
         Active terms.
     seconds
         Since the start.
     lam
-        λ of every term; shape (T,).
+        λ of every group of terms; shape (G,).
+    mean
+        Standardised coefficients there, in the trace of `Newton()`; shape (D,).
     """
 
     iteration: int
@@ -35,6 +38,7 @@ class Step:
     active: int
     seconds: float
     lam: npt.NDArray[np.float64]
+    mean: npt.NDArray[np.float64] | None = None
 
     @property
     def seconds_left(self) -> float:
@@ -62,11 +66,17 @@ class ProgressTrace:
     started: float = field(default_factory=time.perf_counter)
 
     def __call__(
-        self, iteration: int, of: int, objective: float, lam: npt.NDArray[np.float64], active: int
+        self,
+        iteration: int,
+        of: int,
+        objective: float,
+        lam: npt.NDArray[np.float64],
+        active: int,
+        mean: npt.NDArray[np.float64] | None = None,
     ) -> Step:
         """Record one iteration."""
         seconds = time.perf_counter() - self.started
-        step = Step(iteration, of, objective, active, seconds, lam.copy())
+        step = Step(iteration, of, objective, active, seconds, lam.copy(), mean)
         if self.listen is not None:
             self.listen(step)
         return step
