@@ -19,7 +19,7 @@ TERMS = tuple(
     parse_specification("""
     TRAIN: ASC + TT + log(TT) + CO + log1p(CO) x GA + ASC x AGE x GA + HE + COMFORT
     SM: TT x INCOME + sqrt(CO) x PURPOSE x AGE + segments(TT, 3) x GA + COMFORT x AGE x INCOME
-    SM: ASC x INCOME x DIST + boxcox(CO) x AGE
+    SM: ASC x INCOME x DIST + boxcox(CO) x AGE + thresholds(TT, 2) x GA + steps(CO, 3)
     CAR: square(TT) + boxcox(TT) + piecewise(TT, 40, 60) x AGE + quantiles(CO, 4) + HE x INCOME x GA
     *: HE + TT x PURPOSE + COMFORT + log(TT) x DIST x INCOME + segments(CO, 4) + ASC x PURPOSE
     TRAIN+SM: CO x INCOME + quantiles(TT, 3) x PURPOSE x GA + ASC + boxcox(TT, 2)
@@ -125,6 +125,8 @@ def base_labels(data: ChoiceData, encoded: TermColumns) -> list[str | None]:
         ends = [f"{k:g}" for k in how.knots]
         inner = [f"{a}-{b}" for a, b in itertools.pairwise(ends)]
         return [f"<{ends[0]}", *inner, f">{ends[-1]}"]
+    if how.name == "thresholds":
+        return [str(i + 1) for i in range(len(encoded.parameters) + 1)]
     return [None]
 
 
@@ -145,10 +147,11 @@ def base_value(data: ChoiceData, encoded: TermColumns, j: int, i: int, label: st
         return float(attribute.levels[value] == label)
     if how.is_classes:
         return float(bisect.bisect_right(encoded.parameters, value) + 1 == int(label))
-    if how.name == "piecewise":
+    if how.name in ("piecewise", "thresholds"):
         k = base_labels(data, encoded).index(label)
-        low = how.knots[k - 1] if k else 0.0
-        high = how.knots[k] if k < len(how.knots) else math.inf
+        knots = how.knots if how.name == "piecewise" else encoded.parameters
+        low = knots[k - 1] if k else 0.0
+        high = knots[k] if k < len(knots) else math.inf
         return min(value, high) - low if k == 0 else min(max(value, low), high) - low
     if how.name == "boxcox":
         exponent, shift = encoded.parameters

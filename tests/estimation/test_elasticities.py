@@ -39,12 +39,6 @@ def with_attribute(data: ChoiceData, name: str, alternative: str, factor: float)
     return replace(data, attributes={**data.attributes, name: replace(old, values=values)})
 
 
-def with_coefficients(result: Result, coefficients: np.ndarray) -> Result:
-    from dataclasses import replace
-
-    return replace(result, coefficients=coefficients)
-
-
 @pytest.mark.parametrize("attribute", ["TT", "CO"])
 def test_elasticities_equal_the_effect_of_a_small_change(
     data: ChoiceData, result: Result, attribute: str
@@ -74,27 +68,30 @@ def test_elasticities_by_segment_are_those_of_the_segment_alone(
 
 
 def test_standard_errors_of_elasticities_follow_from_the_covariance(result: Result) -> None:
-    def value(beta: np.ndarray) -> np.ndarray:
-        return with_coefficients(result, beta).elasticities("CO")["estimate"].to_numpy()
+    assert result.all_names[-1] == "exponent(SM: boxcox(TT))"
+
+    def value(values: np.ndarray) -> np.ndarray:
+        return result.at(values).elasticities("CO")["estimate"].to_numpy()
 
     assert_delta_method(result, value, result.elasticities("CO")["std_err"].to_numpy())
 
 
 def test_standard_errors_of_wtp_follow_from_the_covariance(result: Result) -> None:
-    def value(beta: np.ndarray) -> np.ndarray:
-        return with_coefficients(result, beta).wtp("TT", "CO")["estimate"].to_numpy()
+    def value(values: np.ndarray) -> np.ndarray:
+        return result.at(values).wtp("TT", "CO")["estimate"].to_numpy()
 
     assert_delta_method(result, value, result.wtp("TT", "CO")["std_err"].to_numpy())
 
 
 def assert_delta_method(result: Result, value, std_err: np.ndarray) -> None:
-    beta = result.coefficients
+    beta = result.all_values  # with the exponent, where one is estimated
     gradient = np.empty((len(std_err), len(beta)))
     for k in range(len(beta)):
         step = np.zeros_like(beta)
         step[k] = 1e-6 * max(1.0, abs(beta[k]))
         gradient[:, k] = (value(beta + step) - value(beta - step)) / (2 * step[k])
-    variance = np.einsum("ij,jk,ik->i", gradient, result.covariances["cluster"], gradient)
+    covariance = result.covariance("cluster").to_numpy()
+    variance = np.einsum("ij,jk,ik->i", gradient, covariance, gradient)
     np.testing.assert_allclose(std_err, np.sqrt(variance), rtol=1e-4)
 
 
@@ -158,7 +155,7 @@ def test_errors_of_the_mean_of_what_each_would_pay_are_those_of_differences(
     result = ac.fit_mnl(data, spec)
 
     def value(beta: np.ndarray) -> np.ndarray:
-        return with_coefficients(result, beta).wtp("TT", "CO")["estimate"].to_numpy()
+        return result.at(beta).wtp("TT", "CO")["estimate"].to_numpy()
 
     found = result.wtp("TT", "CO")
     assert set(found["segment"]) > {"all"}
@@ -171,7 +168,7 @@ def test_where_the_utility_of_money_changes_its_sign_wtp_is_the_ratio_of_means(
     result = ac.fit_mnl(data, "CAR: ASC + TT + CO + square(CO)\nTRAIN: ASC")
     b, available = result.estimates.copy(), data.available[2]
     b["CAR: CO"], b["CAR: square(CO)"] = -1.0, 0.4
-    bent = with_coefficients(result, b.to_numpy())
+    bent = result.at(b.to_numpy())
     co = data.attributes["CO"].of(2)[available & (data.attributes["CO"].of(2) != 0)]
     slope = -1.0 + 0.8 * co
     assert slope.min() < 0 < slope.max()

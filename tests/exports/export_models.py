@@ -16,7 +16,8 @@ MODECHOICE = Path(__file__).parents[1] / "reference" / "modechoice.csv"
 EVERY_TRANSFORM = """
     bus: ASC + log(time) + boxcox(cost) + quantiles(wait, 3) + comfort
     tram: ASC + ASC x sex + boxcox(cost, 2.5) + sqrt(wait) + time x sex x age
-    bus+tram: square(time)
+    bus+tram: square(time) + thresholds(cost, 1)
+    car: steps(cost, 3)
     car: piecewise(time, 20, 40) + log1p(cost) + log1p(cost) x purpose + segments(time, 3) x sex
     *: cost x income + comfort x age
 """

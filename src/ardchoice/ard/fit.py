@@ -30,7 +30,7 @@ from ardchoice.ard.trace import Progress, ProgressTrace, Step
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, Execution, Rows, refuse_far_from_zero, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
-from ardchoice.families import Family, Mnl, ParameterLayout, must_be_family
+from ardchoice.families import Family, Mnl, ParameterLayout, candidate_shapes, must_be_family
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term, matches
 
@@ -231,7 +231,9 @@ def _design(
     """Candidates met with data, as they were with earlier ones."""
     if memory is None:
         _refuse_too_large(data, space)
-        return Design(grouped_by_person(data), space.terms)
+        design = Design(grouped_by_person(data), space.terms)
+        encoding = candidate_shapes(design.data, design.encoding)
+        return design if encoding is design.encoding else Design(design.data, encoding)
     if memory.terms != space.terms:
         raise ArdchoiceError(
             "The earlier fit has other candidates: continue with its own space, fit.space."

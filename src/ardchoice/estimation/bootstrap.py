@@ -70,13 +70,13 @@ class Bootstrap:
     def results(self) -> list[Result]:
         """The result with the estimates of every replication that has some."""
         rows = self.estimates.dropna().to_numpy()
-        return [replace(self.result, coefficients=row) for row in rows]
+        return [self.result.at(row) for row in rows]
 
     def to_frame(self, level: float = 0.95) -> pd.DataFrame:
         """estimate, std_err, low, high (percentiles); a row per parameter."""
         frame = self._percentiles(self.estimates.dropna().to_numpy(), level)
-        frame.insert(0, "estimate", self.result.coefficients)
-        frame.index = pd.Index(self.result.names, name="coefficient")
+        frame.insert(0, "estimate", self.result.all_values)
+        frame.index = pd.Index(self.result.all_names, name="coefficient")
         return frame
 
     def interval(
@@ -163,10 +163,13 @@ def bootstrap(
             "this specification. Leave out terms of rare levels, or fix parameters."
         )
     covariance = np.atleast_2d(np.cov(estimates[good], rowvar=False))
-    covariances = {**result.covariances, "bootstrap": covariance}
+    p, shapes = len(result.coefficients), result.shapes
+    covariances = {**result.covariances, "bootstrap": covariance[:p, :p]}
+    if shapes is not None:
+        shapes = replace(shapes, covariances={**shapes.covariances, "bootstrap": covariance})
     return Bootstrap(
-        replace(result, covariances=covariances),
-        pd.DataFrame(estimates, columns=list(result.names)),
+        replace(result, covariances=covariances, shapes=shapes),
+        pd.DataFrame(estimates, columns=list(result.all_names)),
         seed,
         int((~good).sum()),
     )
@@ -187,10 +190,10 @@ def _replicate(result: Result, seed: int, r: int, refit: Refit) -> Floats:
     try:
         found = refit(result, data)
     except ArdchoiceError:
-        return np.full(len(result.coefficients), np.nan)
+        return np.full(len(result.all_values), np.nan)
     if not found.converged or found.names != result.names or found.is_infinite.any():
-        return np.full(len(result.coefficients), np.nan)
-    return found.coefficients
+        return np.full(len(result.all_values), np.nan)
+    return found.all_values
 
 
 def _fingerprint(result: Result, seed: int) -> str:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Literal
+from typing import Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -21,6 +21,7 @@ from ardchoice.estimation.constraints import Constraints, Restriction
 from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model
+from ardchoice.estimation.shapes import Shapes
 from ardchoice.estimation.tastes import mean_coefficients, mean_of_kinds
 from ardchoice.families import Family, Mnl, ParameterLayout, TasteKind
 from ardchoice.space import Specification
@@ -57,6 +58,8 @@ class Estimates:
         What to know of the estimates, a sentence each.
     constraints
         What was imposed on the parameters; None for nothing.
+    shapes
+        Exponents and thresholds that were estimated too; None without any.
     """
 
     specification: Specification
@@ -74,6 +77,7 @@ class Estimates:
     family: Family = Mnl()  # noqa: RUF009 - frozen
     notes: tuple[str, ...] = ()
     constraints: Constraints | None = None
+    shapes: Shapes | None = None
 
     # -- Statistics -------------------------------------------------------------------------
 
@@ -93,10 +97,35 @@ class Estimates:
         return self.layout.names
 
     @property
+    def all_names(self) -> tuple[str, ...]:
+        """The same with exponents and thresholds behind them, as in `to_frame`."""
+        return self.names if self.shapes is None else (*self.names, *self.shapes.names)
+
+    @property
+    def all_values(self) -> Floats:
+        """Estimates of all of these; shape (P + m,)."""
+        if self.shapes is None:
+            return self.coefficients
+        return np.concatenate([self.coefficients, self.shapes.values])
+
+    def at(self, values: Floats) -> Self:
+        """The same model with other values of all of these; shape (P + m,)."""
+        if self.shapes is None:
+            return replace(self, coefficients=values)
+        p = len(self.coefficients)
+        return replace(
+            self,
+            coefficients=values[:p],
+            shapes=replace(self.shapes, values=values[p:]),
+            encoding=self.shapes.at(self.encoding, values[p:]),
+        )
+
+    @property
     def n_parameters(self) -> int:
-        """Number of free parameters: P without what is fixed, equal ones once."""
-        restriction = self.restriction
-        return len(self.coefficients) if restriction is None else restriction.turn.shape[1]
+        """Number of free parameters: P without what is fixed, equal ones once, and shapes."""
+        restriction, shapes = self.restriction, self.shapes
+        free = len(self.coefficients) if restriction is None else restriction.turn.shape[1]
+        return free + (0 if shapes is None else len(shapes.values))
 
     @cached_property
     def restriction(self) -> Restriction | None:
@@ -194,9 +223,21 @@ class Estimates:
         return mean_coefficients(self.model, self.data)
 
     def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
-        """Covariance of the estimates, with names; (D, D)."""
-        names = list(self.names)
-        return pd.DataFrame(self._covariance(cov), index=names, columns=names)
+        """Covariance of the estimates, with names; exponents and thresholds last."""
+        names = list(self.all_names)
+        return pd.DataFrame(self._full_covariance(cov), index=names, columns=names)
+
+    def _full_covariance(self, cov: Covariance | None) -> Floats:
+        """Of parameters and shapes; shape (P + m, P + m)."""
+        found, shapes = self._covariance(cov), self.shapes
+        if shapes is None:
+            return found
+        kind, m = cov or self.default_cov, len(shapes.values)
+        if kind in shapes.covariances:
+            return shapes.covariances[kind]
+        out = np.full((len(found) + m,) * 2, np.nan)
+        out[: len(found), : len(found)] = found
+        return out
 
     def _covariance(self, cov: Covariance | None) -> Floats:
         kind = cov or self.default_cov
@@ -207,10 +248,18 @@ class Estimates:
         return self.covariances[kind]
 
     def _uncertainty(self, cov: Covariance | None, level: float) -> Uncertainty:
-        return Uncertainty(self._covariance(cov), self.coefficients, self.is_infinite, level)
+        """For what follows from the parameters; exponents and thresholds are taken as given."""
+        found = self._covariance(cov)
+        if self.shapes is not None:
+            given = self.shapes.conditional(cov or self.default_cov)
+            found = found if given is None else given
+        return Uncertainty(found, self.coefficients, self.is_infinite, level)
 
     def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
         """Estimates: estimate, std_err, z, p, low, high, kind; a row per parameter.
+
+        Exponents and thresholds come last. An exponent is tested against 1, the attribute as it
+        is; a threshold against nothing.
 
         Parameters
         ----------
@@ -230,7 +279,19 @@ class Estimates:
         columns["p"][spread & (self.coefficients == 0)] = 1.0
         index = pd.Index(self.names, name="coefficient")
         kinds = [p.kind for p in parameters]
-        return pd.DataFrame({**columns, "kind": kinds}, index)
+        frame = pd.DataFrame({**columns, "kind": kinds}, index)
+        if self.shapes is None:
+            return frame
+        return pd.concat([frame, self._shape_frame(cov, level)]).rename_axis("coefficient")
+
+    def _shape_frame(self, cov: Covariance | None, level: float) -> pd.DataFrame:
+        """The same of exponents and thresholds."""
+        shapes = self.shapes
+        assert shapes is not None  # noqa: S101 - asked for only where there are some
+        variance = np.diag(self._full_covariance(cov))[len(self.coefficients) :]
+        null = np.where([kind == "exponent" for kind in shapes.kinds], 1.0, np.nan)
+        columns = estimate_columns(shapes.values, np.sqrt(variance), level, null)
+        return pd.DataFrame({**columns, "kind": list(shapes.kinds)}, list(shapes.names))
 
     @property
     def estimates(self) -> pd.Series:

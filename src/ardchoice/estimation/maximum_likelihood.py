@@ -4,40 +4,55 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable
+from dataclasses import dataclass
 from typing import Any
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
-from ardchoice.design import Design, refuse_far_from_zero, running
-from ardchoice.errors import ArdchoiceError, ConvergenceWarning, SeparationError
+from ardchoice.design import Design, Encoding, refuse_far_from_zero, running
+from ardchoice.errors import (
+    ArdchoiceError,
+    ConvergenceWarning,
+    SeparationError,
+    SpecificationError,
+)
 from ardchoice.estimation.baselines import null_loglik
 from ardchoice.estimation.constraints import (
     Bounds,
     Constraints,
     Equal,
     Fixed,
+    Restriction,
     constraints_of,
     full_covariances,
     maximise_constrained,
 )
 from ardchoice.estimation.covariance import covariances
 from ardchoice.estimation.result import Result
+from ardchoice.estimation.shapes import shaped_errors
 from ardchoice.families import (
     EstimationTask,
     Family,
     Mnl,
     ScoredSums,
     Separation,
+    estimated_shapes,
     family_pass,
     must_be_family,
+    refined_shapes,
     scored_pass,
+    shapes_of,
 )
-from ardchoice.numerics import Sums, single_blas_thread
+from ardchoice.numerics import NewtonFit, Sums, single_blas_thread
 from ardchoice.space import Specification, Term, as_specification
 
 TOLERANCE_PER_SITUATION = 1e-14
 """Log-likelihood still to be gained, per situation: repeating all rows, or doubling all weights,
 does not change where estimation ends."""
+SHAPE_ROUNDS = 4
+"""How often shapes and whatever a family adapts to its parameters take turns."""
+SHAPE_GAIN = 1e-3
+"""Log-likelihood to be gained by shapes that is worth another turn."""
 
 
 def fit(
@@ -190,63 +205,48 @@ def estimate(
     used = grouped_by_person(data)
     design = Design(used, specification.terms)
     refuse_far_from_zero(data, design.encoding.terms)
+    has_shapes = bool(shapes_of(design.encoding))
+    if has_shapes and not constraints.is_empty:
+        raise _shapes_under_constraints(design)
+    # Exponents and thresholds first, by their profile; what follows is at the best of them.
+    design = Design(used, estimated_shapes(used, design.encoding)) if has_shapes else design
     resolved = family.resolve(design)
-    family = resolved.family
-    design = design.with_covariates(family.covariates)
-    layout = family.layout(design.encoding)
-    inside = layout.reordered(design.order)
-    blocks = design.blocks()
-
-    def evaluate(theta: Floats, last: bool) -> Sums:
-        # The last pass has all that the covariances need.
-        if last:
-            return scored_pass(family, inside, theta, blocks, used.person)
-        return family_pass(family, inside, theta, blocks)
-
-    def finish(ending: Family, theta: Floats) -> Sums:
-        return scored_pass(ending, inside, theta, blocks, used.person)
-
+    design = design.with_covariates(resolved.family.covariates)
+    null = null_loglik(data)
     # 2 · Newton's method, from where the family starts.
-    task = EstimationTask(
-        design=design,
-        blocks=blocks,
-        layout=inside,
-        evaluate=evaluate,
-        null_loglik=null_loglik(data),
-        tolerance=TOLERANCE_PER_SITUATION * data.total_weight,
-        max_iterations=max_iterations,
-        separation=separation,
-        finish=finish,
-    )
+    climb = _Climb(resolved.family, design, null, max_iterations, separation)
     restriction = None
-    if constraints.is_empty:
-        maximum = family.maximise(task)
-        family, newton, notes = maximum.family or family, maximum.fit, maximum.notes
-        theta, gone = newton.beta, maximum.diverging
-    else:
-        restriction = constraints.resolved(layout).reordered(inside)
-        constrained = maximise_constrained(family, task, restriction)
-        family, newton, notes = constrained.family, constrained.fit, constrained.notes
-        theta, gone = constrained.theta, constrained.diverging
+    if not constraints.is_empty:
+        restriction = constraints.resolved(climb.layout).reordered(climb.inside)
+    found = climb.maximum(restriction)
+    if has_shapes and not isinstance(resolved.family, Mnl):
+        climb, found = _with_refined_shapes(climb, found)
+    family, design, theta = found.family, climb.design, found.theta
     # 3 · How sure we are, and what we compare with.
-    ended = newton.sums
+    ended = found.newton.sums
     if not isinstance(ended, ScoredSums):  # the end was not predicted
-        ended = scored_pass(family, inside, theta, blocks, used.person)
-    found = covariances(ended, gone)
+        ended = scored_pass(family, climb.inside, theta, climb.blocks, used.person)
+    matrices = covariances(ended, found.gone)
     if restriction is not None:
-        found = full_covariances(found, restriction)
-    notes = (*resolved.notes, *notes)
+        matrices = full_covariances(matrices, restriction)
+    notes, shapes = (*resolved.notes, *found.notes), None
+    back = climb.layout.permutation(design.position)
+    matrices = {kind: matrix[back[:, None], back] for kind, matrix in matrices.items()}
+    if has_shapes:
+        errors = shaped_errors(used, design.encoding, family, theta, ended, found.gone)
+        shapes = errors.shapes.reordered(back)
+        matrices, notes = shapes.of_parameters(), (*notes, *errors.notes)
+    newton = found.newton
     if not newton.converged:
         notes = (*notes, _not_converged(newton.iterations, newton.decrement))
-    back = layout.permutation(design.position)
     return Result(
         family=family,
         specification=specification,
         encoding=design.encoding,
         coefficients=theta[back],
-        covariances={kind: matrix[back[:, None], back] for kind, matrix in found.items()},
+        covariances=matrices,
         loglik=ended.loglik,
-        null_loglik=task.null_loglik,
+        null_loglik=null,
         n_situations=len(data),
         n_persons=data.n_persons,
         converged=newton.converged,
@@ -255,6 +255,104 @@ def estimate(
         notes=notes,
         data=data,
         constraints=None if constraints.is_empty else constraints,
+        shapes=shapes,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Found:
+    """Where Newton's method ended; θ in block order, as `Maximum` and `ConstrainedMaximum`."""
+
+    family: Family
+    newton: NewtonFit
+    theta: Floats
+    gone: Floats | None
+    notes: tuple[str, ...]
+
+
+class _Climb:
+    """Newton's method for a family on a design."""
+
+    def __init__(
+        self,
+        family: Family,
+        design: Design,
+        null: float,
+        max_iterations: int,
+        separation: Separation,
+    ) -> None:
+        self.family, self.design, self.blocks = family, design, design.blocks()
+        self.options = (null, max_iterations, separation)
+        self.layout = family.layout(design.encoding)
+        self.inside = self.layout.reordered(design.order)
+        person = design.data.person
+
+        def evaluate(theta: Floats, last: bool) -> Sums:
+            # The last pass has all that the covariances need.
+            if last:
+                return scored_pass(family, self.inside, theta, self.blocks, person)
+            return family_pass(family, self.inside, theta, self.blocks)
+
+        def finish(ending: Family, theta: Floats) -> Sums:
+            return scored_pass(ending, self.inside, theta, self.blocks, person)
+
+        self.task = EstimationTask(
+            design=design,
+            blocks=self.blocks,
+            layout=self.inside,
+            evaluate=evaluate,
+            null_loglik=null,
+            tolerance=TOLERANCE_PER_SITUATION * design.data.total_weight,
+            max_iterations=max_iterations,
+            separation=separation,
+            finish=finish,
+        )
+
+    def on(self, encoding: Encoding) -> _Climb:
+        """The same with other exponents and thresholds."""
+        return _Climb(self.family, Design(self.design.data, encoding), *self.options)
+
+    def maximum(self, restriction: Restriction | None = None) -> _Found:
+        """Where it ends, with the constraints on the parameters if there are any."""
+        if restriction is None:
+            maximum = self.family.maximise(self.task)
+            family, fit = maximum.family or self.family, maximum.fit
+            return _Found(family, fit, fit.beta, maximum.diverging, maximum.notes)
+        constrained = maximise_constrained(self.family, self.task, restriction)
+        return _Found(
+            constrained.family,
+            constrained.fit,
+            constrained.theta,
+            constrained.diverging,
+            constrained.notes,
+        )
+
+
+def _with_refined_shapes(climb: _Climb, found: _Found) -> tuple[_Climb, _Found]:
+    """Shapes of a family other than the multinomial logit, from those of that, in turns with θ."""
+    for _ in range(SHAPE_ROUNDS):
+        encoding, gain = refined_shapes(
+            climb.design.data, climb.design.encoding, found.family, found.theta
+        )
+        if gain <= SHAPE_GAIN:
+            break
+        climb = climb.on(encoding)
+        found = climb.maximum()
+    return climb, found
+
+
+def _shapes_under_constraints(design: Design) -> SpecificationError:
+    """Why constraints and estimated shapes do not go together, and what to write instead."""
+    shape = shapes_of(design.encoding)[0]
+    term = design.encoding.terms[shape.terms[0]].term
+    instead = (
+        "a power of the attribute as a derived column"
+        if shape.kind == "exponent"
+        else f"piecewise({term.what}, threshold)"
+    )
+    return SpecificationError(
+        f"'{term}': fixed, equal, bounds and start cannot be combined with an estimated "
+        f"{shape.kind}. Estimate without them, then write {instead} in place of {term.form}."
     )
 
 

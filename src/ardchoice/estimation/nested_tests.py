@@ -109,7 +109,12 @@ def likelihood_ratio_test(
         )
     statistic = 2 * (full.loglik - restricted.loglik)
     tested = _only_in(full, restricted)
-    by_name = len(tested) == df and not np.isnan(full.covariances["classical"][tested]).any()
+    shaped = full.shapes is not None  # exponents and thresholds are tested, too
+    by_name = (
+        not shaped
+        and len(tested) == df
+        and not np.isnan(full.covariances["classical"][tested]).any()
+    )
     wanted = cluster if cluster is not None else _persons_repeat(full) and by_name
     if not wanted:
         return LikelihoodRatio(statistic, df, float(chi2_sf(statistic, df)))
@@ -173,7 +178,7 @@ def _constraint_test(restricted: Result, full: Result, kind: Covariance) -> Wald
     if not normal.shape[1]:
         raise ArdchoiceError("The first model has no constraint that could be tested.")
     gap = normal.T @ (full.coefficients - restriction.offset)
-    matrix = normal.T @ full.covariance(kind).to_numpy() @ normal
+    matrix = normal.T @ full._covariance(kind) @ normal
     if np.isnan(matrix).any():
         raise ArdchoiceError("Some of the coefficients to be tested diverge: there is no test.")
     statistic = float(gap @ np.linalg.solve(matrix, gap))

@@ -14,11 +14,13 @@ import pandas as pd
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.bootstrap import Bootstrap, bootstrap
 from ardchoice.estimation.calibrate import Calibration, calibrated
 from ardchoice.estimation.constraints import Constraints
 from ardchoice.estimation.cost_names import cost_of
+from ardchoice.estimation.delta import Uncertainty
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import (
     Estimate,
@@ -30,7 +32,7 @@ from ardchoice.estimation.estimates import Covariance, Estimates, estimate_colum
 from ardchoice.estimation.further import score_further
 from ardchoice.estimation.heterogeneity import heterogeneity
 from ardchoice.estimation.individual import individuals
-from ardchoice.estimation.model import prediction, probabilities
+from ardchoice.estimation.model import Model, prediction, probabilities
 from ardchoice.estimation.nests import nests, own_nests
 from ardchoice.estimation.prediction_intervals import count_intervals, probability_intervals
 from ardchoice.estimation.scenarios import (
@@ -43,6 +45,7 @@ from ardchoice.estimation.scenarios import (
     make_scenario,
     parse_changes,
 )
+from ardchoice.estimation.shapes import shape_gradients
 from ardchoice.estimation.summary import result_html, summarise
 from ardchoice.estimation.taste_distributions import ResultPlots, tastes
 from ardchoice.estimation.tastes import (
@@ -628,9 +631,15 @@ class Result(Estimates):
             attribute has levels or classes.
         """
         data = self.data if data is None else data
-        found = willingness_to_pay(self.model, data, attribute, cost, by)
-        if by is None:
-            found += wtp_of_kinds(self.taste_kinds, self.encoding, data, attribute, cost)
+
+        def compute(model: Model) -> list[Estimate]:
+            found = willingness_to_pay(model, data, attribute, cost, by)
+            if by is None:
+                kinds = model.family.taste_kinds(model.theta, self.layout)
+                found += wtp_of_kinds(kinds, model.encoding, data, attribute, cost)
+            return found
+
+        found = self._with_shape_gradients(compute)
         keys = ["alternative", "segment", *(["level"] if found[0].level else []), "n"]
         return self._derived(found, keys, cov, level)
 
@@ -666,7 +675,9 @@ class Result(Estimates):
             low, high.
         """
         data, cross = self._responding(data, cross)
-        found = elasticities(self.model, data, attribute, by, cross=cross)
+        found = self._with_shape_gradients(
+            lambda model: elasticities(model, data, attribute, by, cross=cross)
+        )
         return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
 
     def marginal_effects(
@@ -710,7 +721,9 @@ class Result(Estimates):
         (9, True)
         """
         data, cross = self._responding(data, cross)
-        found = marginal_effects(self.model, data, attribute, by, cross=cross)
+        found = self._with_shape_gradients(
+            lambda model: marginal_effects(model, data, attribute, by, cross=cross)
+        )
         return self._derived(found, ["changed", "alternative", "segment", "n"], cov, level)
 
     def _responding(self, data: ChoiceData | None, cross: bool | None) -> tuple[ChoiceData, bool]:
@@ -765,12 +778,37 @@ class Result(Estimates):
             notes=(*self.notes, found.note),
         )
 
+    def _with_shape_gradients(self, compute: Callable[[Model], list[Estimate]]) -> list[Estimate]:
+        """What follows from the model, with gradients by exponents and thresholds too."""
+        found = compute(self.model)
+        if self.shapes is None:
+            return found
+        theta, family = self.coefficients, self.family
+
+        def values(encoding: Encoding) -> Floats:
+            return np.array([one.value for one in compute(Model(theta, encoding, family))])
+
+        more = shape_gradients(values, self.shapes, self.encoding, self.data)
+        return [
+            replace(one, gradient=np.concatenate([one.gradient, row]))
+            for one, row in zip(found, more, strict=True)
+        ]
+
+    def _full_uncertainty(self, cov: Covariance | None, level: float) -> Uncertainty:
+        """Of parameters, exponents and thresholds; those without an error are taken as given."""
+        if self.shapes is None:
+            return self._uncertainty(cov, level)
+        estimates = self.all_values
+        never = np.zeros(len(self.shapes.values), dtype=bool)
+        infinite = np.concatenate([self.is_infinite, never])
+        return Uncertainty(self._full_covariance(cov), estimates, infinite, level)
+
     def _derived(
         self, found: list[Estimate], keys: list[str], cov: Covariance | None, level: float
     ) -> pd.DataFrame:
         """Values and their delta-method errors, behind what they belong to."""
         gradients = np.stack([e.gradient for e in found])
-        std_err = self._uncertainty(cov, level).std_err(gradients)
+        std_err = self._full_uncertainty(cov, level).std_err(gradients)
         values = np.array([e.value for e in found])
         # The question is how large, not whether zero; and it prints in 80 columns.
         columns = estimate_columns(values, std_err, level)

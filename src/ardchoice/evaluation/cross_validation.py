@@ -23,7 +23,7 @@ from ardchoice.estimation import (
     probabilities,
     refit_near,
 )
-from ardchoice.families import Family, Mnl
+from ardchoice.families import Family, Mnl, estimated_shapes
 from ardchoice.numerics import single_blas_thread
 from ardchoice.selection import RefitCache, Rule, Structure, select
 from ardchoice.space import SearchSpace, Specification, Term, as_specification
@@ -163,7 +163,7 @@ def _refit(
 ) -> Model:
     """Estimates on the training situations; a small ridge holds what they do not identify."""
     try:
-        encoding = learn_encoding(train, specification.terms)
+        encoding = estimated_shapes(train, learn_encoding(train, specification.terms))
         return refit_model(train, encoding, family)
     except ArdchoiceError:
         if whole_sample is None:

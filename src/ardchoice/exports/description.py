@@ -33,6 +33,7 @@ from ardchoice.space import (
     Sqrt,
     Square,
     Term,
+    Thresholds,
     Transform,
 )
 
@@ -227,7 +228,7 @@ def _parameters(
     result: Result, names: Names, columns: list[str], factors: list[dict[int, tuple[str, ...]]]
 ) -> tuple[tuple[Coefficient, ...], tuple[Coefficient, ...]]:
     """Coefficients of columns, several of a column in latent classes; and all other parameters."""
-    frame = result.to_frame()
+    frame = result.to_frame().head(len(result.names))  # shapes are part of their columns
     rows = zip(result.layout.parameters, frame["estimate"], frame["std_err"], strict=True)
     coefficients, extras = [], []
     for parameter, estimate, std_err in rows:
@@ -421,7 +422,7 @@ def _form_word(how: Transform) -> str:
     """How a form is written in a name: nothing for the attribute as it is."""
     if isinstance(how, Linear | Ratio):
         return ""
-    return how.name.upper() + (str(how.k) if isinstance(how, Classes | Spline) else "")
+    return how.name.upper() + (str(how.k) if isinstance(how, Classes | Spline | Thresholds) else "")
 
 
 def _function_word(factor: Factor) -> str:
@@ -437,8 +438,8 @@ def forms_of(term: TermColumns) -> tuple[Form, ...]:
     if isinstance(how, Classes):
         # The last class has no column.
         return tuple(Form("class", ends) for ends in pairwise((None, *parameters)))
-    if isinstance(how, Piecewise):
-        knots = tuple(map(float, how.knots))
+    if isinstance(how, Piecewise | Thresholds):
+        knots = parameters if isinstance(how, Thresholds) else tuple(map(float, how.knots))
         return tuple(Form("piece", ends) for ends in pairwise((None, *knots, None)))
     if isinstance(how, Ratio):
         return (Form("linear"),)

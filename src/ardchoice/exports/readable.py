@@ -222,8 +222,8 @@ def text_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
         "details": wrap(one_line(result.family.details), WIDTH),
         "extras": [
             f"{one_line(name)} = {few_digits(rows[k][0])} ({few_digits(rows[k][1])})"
-            for k, (name, p) in enumerate(zip(result.names, result.layout.parameters, strict=True))
-            if p.kind not in LOCATIONS
+            for k, (name, kind) in enumerate(zip(frame.index, frame["kind"], strict=True))
+            if kind not in LOCATIONS
         ],
         "grammar": [one_line(line) for line in result.specification.to_text().split("\n")],
     }
@@ -268,7 +268,10 @@ PER_LINE = 2
 
 def latex_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
     """What the template of LaTeX shows: utilities as mathematics, a table of the coefficients."""
-    shown = result.to_frame()[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
+    frame, coefficients = result.to_frame(), len(result.names)
+    shown = frame[["estimate", "std_err", "z", "p"]].to_numpy(dtype=float)
+    symbols = [rf"$\beta_{{{k + 1}}}$" for k in range(coefficients)]
+    symbols += [rf"$\psi_{{{k + 1}}}$" for k in range(len(frame) - coefficients)]
     return {
         "notes": [tex(note) for note in notes],
         "utilities": [
@@ -277,13 +280,13 @@ def latex_context(result: Result, notes: tuple[str, ...]) -> dict[str, Any]:
         ],
         "rows": [
             [
-                rf"$\beta_{{{k}}}$",
-                tex(name),
+                symbol,
+                tex(str(name)),
                 *map(_tex_cell, (estimate, std_err, z)),
                 "." if np.isnan(p) else f"${p_value(p)}$",
             ]
-            for k, (name, (estimate, std_err, z, p)) in enumerate(
-                zip(result.names, shown.tolist(), strict=True), 1
+            for symbol, name, (estimate, std_err, z, p) in zip(
+                symbols, frame.index, shown.tolist(), strict=True
             )
         ],
     }

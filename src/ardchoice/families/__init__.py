@@ -54,8 +54,21 @@ from ardchoice.families.mnl.separation import check_separation, vanished_directi
 from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
 from ardchoice.families.nested.screening import candidate_subsets, screen_nests
+from ardchoice.families.persons import person_rows
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 from ardchoice.families.scores import ScoredSums, scored_pass
+from ardchoice.families.shapes import (
+    Profile,
+    ProfilePoint,
+    Shape,
+    candidate_shapes,
+    estimated_shapes,
+    reference_terms,
+    refined_shapes,
+    shape_values,
+    shapes_of,
+    with_shapes,
+)
 
 __all__ = [
     "FAMILIES",
@@ -81,12 +94,15 @@ __all__ = [
     "ParameterLayout",
     "PersonQuadratics",
     "Prediction",
+    "Profile",
+    "ProfilePoint",
     "QuickFit",
     "QuickFits",
     "Resolved",
     "ScoredSums",
     "Scores",
     "Separation",
+    "Shape",
     "Start",
     "TasteColumn",
     "TasteDraws",
@@ -94,6 +110,7 @@ __all__ = [
     "TasteKind",
     "TasteSet",
     "candidate_parameters",
+    "candidate_shapes",
     "candidate_subsets",
     "check_identification",
     "check_separation",
@@ -103,6 +120,7 @@ __all__ = [
     "coefficient_parameters",
     "constants_without_term",
     "difference_steps",
+    "estimated_shapes",
     "evaluate",
     "evaluate_at",
     "evaluate_with_scores",
@@ -112,10 +130,15 @@ __all__ = [
     "must_be_identified",
     "one_pass",
     "person_quadratics",
+    "person_rows",
     "proves_maximum",
+    "reference_terms",
+    "refined_shapes",
     "register_family",
     "scored_pass",
     "screen_nests",
+    "shape_values",
+    "shapes_of",
     "start_near",
     "structure_of",
     "taste_draws",
@@ -123,4 +146,5 @@ __all__ = [
     "utilities",
     "vanished_directions",
     "weighted_columns",
+    "with_shapes",
 ]

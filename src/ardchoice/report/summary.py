@@ -116,9 +116,10 @@ def _terms_and_tastes(record: StudyRecord) -> str:
 
 def _side_by_side(left: Result, right: Result) -> str:
     columns = ["estimate", "std_err", "p"]
-    a, b = left.to_frame()[columns].to_numpy(float), right.to_frame()[columns].to_numpy(float)
+    names, a = left.to_frame().index, left.to_frame()[columns].to_numpy(float)
+    b = right.to_frame()[columns].to_numpy(float)
     rows = []
-    for i, name in enumerate(left.names):
+    for i, name in enumerate(map(str, names)):
         cells = [[number(x, 3), number(s, 2), p_value(p)] for x, s, p in (a[i], b[i])]
         rows.append([name, *cells[0], "", *cells[1]])
     head = ["coefficient", "selecting", "std err", "p", "", "estimating", "std err", "p"]

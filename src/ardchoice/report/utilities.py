@@ -16,7 +16,7 @@ import numpy as np
 from ardchoice._types import Floats
 from ardchoice.design import TermColumns
 from ardchoice.estimation import Result
-from ardchoice.space import BoxCox, Classes, Piecewise
+from ardchoice.space import BoxCox, Classes, Piecewise, Thresholds
 from ardchoice.text import number
 
 MAX_CASES_WRITTEN = 12
@@ -129,8 +129,9 @@ def _columns(term: TermColumns) -> list[tuple[str, str, tuple[float, ...]]]:
         return [("constant", "", ())]
     if term.is_stepwise:
         return [("classes", name, ())]
-    if isinstance(how, Piecewise):
-        ends = (-np.inf, *how.knots, np.inf)
+    if isinstance(how, Piecewise | Thresholds):
+        knots = term.parameters if isinstance(how, Thresholds) else how.knots
+        ends = (-np.inf, *knots, np.inf)
         return [("piece", name, (float(a), float(b))) for a, b in pairwise(ends)]
     if how.name in WRITTEN_TRANSFORMS:
         return [(how.name, name, term.parameters if isinstance(how, BoxCox) else ())]

@@ -8,6 +8,7 @@ from itertools import combinations
 import numpy as np
 import numpy.typing as npt
 
+from ardchoice._types import Ints
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.structure import Structure, listed
@@ -37,7 +38,7 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
     _propagate(terms, needs, partners, conflicts, forced, impossible)
     constraints = Constraints(
         terms=terms,
-        columns=np.asarray(space.columns),
+        columns=np.asarray(space.columns) + _shape_counts(terms),
         forced=frozenset(forced),
         impossible=impossible,
         needs=tuple(needs),
@@ -208,6 +209,22 @@ def _forbidden(structure: Structure, terms: Sequence[Term]) -> tuple[dict[int, s
         for t in found:
             out.setdefault(t, f"forbidden by '{pattern}'")
     return out, notes
+
+
+def _shape_counts(terms: Sequence[Term]) -> Ints:
+    """Exponents and thresholds that every term adds to its coefficients.
+
+    Terms with one form of an attribute share them: they are counted with the term without
+    interactions, else with the first.
+    """
+    counts = np.zeros(len(terms), dtype=np.intp)
+    seen: dict[Term, int] = {}
+    for t, term in enumerate(terms):
+        if term.how.shapes() and (term.main not in seen or not term.by):
+            seen[term.main] = t
+    for term, t in seen.items():
+        counts[t] = len(term.how.shapes())
+    return counts
 
 
 def _propagate(

@@ -28,7 +28,7 @@ from ardchoice.data import (
 from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError
 from ardchoice.selection.structure import Sign, Structure
-from ardchoice.space import Classes, Piecewise, Spline, Term
+from ardchoice.space import Classes, Piecewise, Spline, Term, Thresholds
 
 SIGN_GRID_POINTS = 101
 """Values of an attribute at which its contribution is looked at, ends included."""
@@ -259,6 +259,8 @@ def _grid(known: Values, attribute: str, terms: list[TermColumns]) -> Floats:
                 points.append(np.array([inside.min(), inside.max()]))
         if isinstance(how, Piecewise):
             points.append(np.clip(np.array(how.knots), low, high))
+        if isinstance(how, Thresholds):
+            points.append(np.clip(np.array(term.parameters), low, high))
     return np.unique(np.concatenate(points))
 
 

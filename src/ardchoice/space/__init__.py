@@ -6,6 +6,7 @@ from ardchoice.space.published import Size, swissmetro_space
 from ardchoice.space.search import SearchSpace, SpaceOptions, matches, parse_transform
 from ardchoice.space.specification import Rival, Specification
 from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term, quoted
+from ardchoice.space.thresholds import Steps, Thresholds
 from ardchoice.space.transforms import (
     BoxCox,
     Classes,
@@ -16,6 +17,7 @@ from ardchoice.space.transforms import (
     Quantiles,
     Ratio,
     Segments,
+    ShapeParameter,
     Spline,
     Sqrt,
     Square,
@@ -39,13 +41,16 @@ __all__ = [
     "Rival",
     "SearchSpace",
     "Segments",
+    "ShapeParameter",
     "Size",
     "SpaceOptions",
     "Specification",
     "Spline",
     "Sqrt",
     "Square",
+    "Steps",
     "Term",
+    "Thresholds",
     "Transform",
     "as_specification",
     "column_of",

@@ -10,7 +10,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 import numpy.typing as npt
@@ -94,6 +94,36 @@ class Transform:
     def elasticity(self, x: Values, parameters: Parameters) -> Values:
         """The derivative of every column by log x, ``x`` times the slope; shape (C, n)."""
         return x * self.slope(x, parameters)
+
+    def shapes(self) -> tuple[ShapeParameter, ...]:
+        """Which of its parameters the choices decide, with the coefficients. Default: none."""
+        return ()
+
+    def shape_limits(
+        self, x: Values, parameters: Parameters, counts: Counts | None = None
+    ) -> tuple[tuple[float, float], ...]:
+        """Smallest and largest value of each of these, for values as in `learn`."""
+        return ()
+
+
+@dataclass(frozen=True)
+class ShapeParameter:
+    """A parameter of a transform that is estimated with the coefficients.
+
+    Attributes
+    ----------
+    place
+        Among the parameters that the transform learns.
+    kind
+        ``"exponent"`` or ``"threshold"``.
+    smoothness
+        How often the columns can be differentiated by it: 2 for always, 1 where the derivative
+        jumps, 0 where columns themselves jump, so that only some values make a difference.
+    """
+
+    place: int
+    kind: Literal["exponent", "threshold"]
+    smoothness: Literal[0, 1, 2]
 
 
 def number_text(value: float) -> str:
@@ -213,7 +243,11 @@ class Square(Pointwise):
 
 @dataclass(frozen=True)
 class BoxCox(Transform):
-    """Box-Cox with the exponent that makes the values most nearly Gaussian.
+    """Box-Cox: ``((x + shift)^exponent - 1) / exponent``.
+
+    Without a shift the choices decide the exponent: it is estimated with the coefficients. With
+    one, as in the paper, it is the exponent that makes the values most nearly Gaussian, whatever
+    was chosen.
 
     Parameters
     ----------
@@ -245,7 +279,7 @@ class BoxCox(Transform):
         return () if self.shift is None else (self.shift,)
 
     def learn(self, x: Values, counts: Counts | None = None) -> Parameters:
-        """(exponent, shift), the exponent by maximum likelihood."""
+        """(exponent, shift); the exponent by maximum likelihood of the values."""
         shift = self.shift if self.shift is not None else (0.0 if x.min() > 0 else 1.0)
         self.check(x, (1.0, shift), counts)
         # Sorted, so that the same values in another order give the same exponent to the last bit.
@@ -257,9 +291,7 @@ class BoxCox(Transform):
         # the exponent, so there is one minimum to find.
         log = np.log(y)
         scaled = np.exp(log - np.average(log, weights=counts))
-        most = min(
-            MAX_BOXCOX_EXPONENT, MAX_LOG_POWER / np.abs([log[0], log[-1], log[-1] - log[0]]).max()
-        )
+        most = _largest_exponent(log[0], log[-1])
         least = optimize.minimize_scalar(
             lambda exponent: np.log(_variance(special.boxcox(scaled, exponent), counts)),
             bounds=(-most, most),
@@ -267,6 +299,17 @@ class BoxCox(Transform):
             options={"xatol": 1e-8},
         )
         return (float(least.x), shift)
+
+    def shapes(self) -> tuple[ShapeParameter, ...]:
+        """The exponent, without a shift of its own."""
+        return (ShapeParameter(0, "exponent", 2),) if self.shift is None else ()
+
+    def shape_limits(
+        self, x: Values, parameters: Parameters, counts: Counts | None = None
+    ) -> tuple[tuple[float, float], ...]:
+        """Exponents whose powers are numbers."""
+        most = _largest_exponent(*np.log(np.array([x.min(), x.max()]) + parameters[1]))
+        return ((-most, most),)
 
     def check(self, x: Values, parameters: Parameters, counts: Counts | None = None) -> None:
         """Positive values only, after the shift."""
@@ -299,6 +342,11 @@ class BoxCox(Transform):
         exponent, shift = parameters
         with np.errstate(over="ignore"):
             return (x / (x + shift) * (x + shift) ** exponent)[None]
+
+
+def _largest_exponent(low: float, high: float) -> float:
+    """For values whose logarithms lie between these."""
+    return float(min(MAX_BOXCOX_EXPONENT, MAX_LOG_POWER / np.abs([low, high, high - low]).max()))
 
 
 def _variance(x: Values, counts: Counts | None) -> float:

@@ -132,7 +132,10 @@ def _distributions(found: Findings) -> list[Part]:
     rows: list[list[Cell]] = [
         [name, float(value)]
         for name, value, kind in zip(
-            result.names, result.coefficients, result.to_frame()["kind"], strict=True
+            result.names,
+            result.coefficients,
+            [p.kind for p in result.layout.parameters],
+            strict=True,
         )
         if kind == "correlation"
     ]

@@ -96,7 +96,8 @@ def estimates_table(result: Result) -> Table:
         "low": ("2.5 %", FIGURES),
         "high": ("97.5 %", FIGURES),
     }
-    frame = result.to_frame().assign(name=result.names)
+    frame = result.to_frame()
+    frame = frame.assign(name=frame.index)
     note = f"{_errors(result)}; 95 % intervals."
     return frame_table("estimates", "Coefficients", frame, columns, shown=MAX_ROWS_SHOWN, note=note)
 
@@ -116,7 +117,7 @@ def _both(left: Result, right: Result) -> Table:
     return frame_table(
         "estimates",
         "Coefficients, from those who selected and from those who did not",
-        pd.concat(halves, axis=1).assign(name=left.names),
+        pd.concat(halves, axis=1).assign(name=halves[0].index),
         columns,
         shown=MAX_ROWS_SHOWN,
         note=f"{_errors(right)}.",
