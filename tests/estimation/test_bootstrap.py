@@ -13,7 +13,7 @@ import pytest
 import ardchoice as ac
 from ardchoice.data import ChoiceData
 from ardchoice.estimation import Result
-from ardchoice.estimation.bootstrap import resampled
+from ardchoice.estimation.bootstrap import aligned, memberships, resampled
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks"))
 import use_intervals
@@ -101,6 +101,54 @@ def test_fixed_parameters_stay_fixed_and_families_are_resampled(data: ChoiceData
     boot = result.bootstrap(4, seed=0)
     assert (boot.estimates["SM: TT"] == -1).all()
     assert boot.estimates["mu(existing)"].std() > 0
+
+
+def two_equal_classes() -> ac.Result:
+    """Two classes of about the same size: which one is the larger is chance."""
+    rng = np.random.default_rng(4)
+    person = np.repeat(np.arange(120), 8)
+    x = rng.normal(size=(2, 3, len(person)))
+    tastes = np.array([[-2.0, 0.5], [0.5, 1.5]])
+    v = np.einsum("nk,kjn->jn", tastes[person % 2], x) + rng.gumbel(size=(3, len(person)))
+    table = pd.DataFrame(
+        {f"{a}_{w}": x[k, j] for j, a in enumerate("abc") for k, w in enumerate("tc")}
+    )
+    table["choice"], table["who"] = np.array(list("abc"))[v.argmax(axis=0)], person
+    attributes = {w: "{alt}_" + w for w in "tc"}
+    data = ac.read_wide(
+        table, alternatives=list("abc"), choice="choice", attributes=attributes, person="who"
+    )
+    return ac.fit(data, "*: t + c", family=ac.LatentClass(2, starts=4))
+
+
+def test_classes_of_replications_are_those_of_the_result() -> None:
+    result = two_equal_classes()
+    shares = result.individual().mean()
+    assert abs(shares.iloc[0] - 0.5) < 0.05
+    swapped = result.family.relabelled(result.coefficients, result.layout, np.array([1, 0]))
+    turned = replace(result, coefficients=swapped)
+    assert turned.score(result.data).loglik == pytest.approx(result.score(result.data).loglik)
+    assert np.abs(swapped - result.coefficients).max() > 1
+    np.testing.assert_allclose(
+        aligned(result, swapped, memberships(result)), result.coefficients, rtol=1e-12
+    )
+    # Sorted by share, half of the replications would have the other class first.
+    boot = result.bootstrap(20, seed=0)
+    sorted_by_share = [
+        ac.fit(
+            resampled(result.data, np.random.default_rng([0, r])), "*: t + c", family=result.family
+        )
+        for r in range(6)
+    ]
+    first = np.array([one.estimates["*: t (class 1)"] for one in sorted_by_share])
+    assert np.ptp(np.sign(first)) > 0
+    assert np.ptp(np.sign(boot.estimates["*: t (class 1)"])) == 0
+    for r, one in enumerate(sorted_by_share):  # the same maximum, whatever the order of classes
+        np.testing.assert_allclose(
+            np.sort(boot.estimates.iloc[r][:4]), np.sort(one.coefficients[:4]), atol=1e-3
+        )
+    ratio = boot.to_frame()["std_err"] / result.to_frame("cluster")["std_err"].to_numpy()
+    assert ratio.between(0.5, 2.0).all()
 
 
 def test_replications_without_estimates_are_counted() -> None:

@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 CHUNK = 10
 """Replications that are saved together."""
 FEWEST = 2
+METHOD = 2
+"""Changes where replications are computed in another way: earlier ones are not resumed."""
 MOST_FAILED = 0.5
 """Share of replications without estimates beyond which there is no bootstrap."""
 Refit = Callable[["Result", ChoiceData], "Result"]
@@ -138,12 +140,13 @@ def bootstrap(
     place = None if folder is None else Path(folder)
     key = _fingerprint(result, seed)
     starts = range(0, n, CHUNK)
+    known = memberships(result) if result.family.n_exchangeable >= FEWEST else None
 
     def chunk(start: int) -> Floats:
         saved = None if place is None else _load(place, key, start)
         if saved is not None:
             return saved
-        rows = [_replicate(result, seed, start + r, refit) for r in range(CHUNK)]
+        rows = [_replicate(result, seed, start + r, refit, known) for r in range(CHUNK)]
         found = np.stack(rows)
         if place is not None:
             _save(place, key, start, found)
@@ -184,7 +187,7 @@ def resampled(data: ChoiceData, rng: np.random.Generator) -> ChoiceData:
     return replace(data, weight=data.weights * drawn[unit])
 
 
-def _replicate(result: Result, seed: int, r: int, refit: Refit) -> Floats:
+def _replicate(result: Result, seed: int, r: int, refit: Refit, known: Floats | None) -> Floats:
     """Estimates of one replication; not numbers where there are none."""
     data = resampled(result.data, np.random.default_rng([must_be_seed(seed), r]))
     try:
@@ -193,12 +196,42 @@ def _replicate(result: Result, seed: int, r: int, refit: Refit) -> Floats:
         return np.full(len(result.all_values), np.nan)
     if not found.converged or found.names != result.names or found.is_infinite.any():
         return np.full(len(result.all_values), np.nan)
-    return found.all_values
+    values, p = found.all_values, len(result.coefficients)
+    if known is None:
+        return values
+    return np.concatenate([aligned(result, values[:p], known), values[p:]])
+
+
+def aligned(result: Result, theta: Floats, known: Floats) -> Floats:
+    """Other estimates of a result with their classes in the order of those of the result.
+
+    Classes have no names of their own: those that the same persons belong to are the same.
+
+    Parameters
+    ----------
+    result
+    theta
+        Of the same parameters; shape (P,).
+    known
+        Memberships of the result.
+    """
+    from scipy.optimize import linear_sum_assignment
+
+    there = memberships(replace(result, coefficients=theta))
+    order = linear_sum_assignment(known.T @ there, maximize=True)[1]
+    return result.family.relabelled(theta, result.layout, np.asarray(order, dtype=np.intp))
+
+
+def memberships(result: Result) -> Floats:
+    """The probability of every class for every person; shape (persons, Q)."""
+    return result.individual().to_numpy(float)
 
 
 def _fingerprint(result: Result, seed: int) -> str:
     """What replications are made from."""
-    text = f"{seed}|{result.specification.to_text()}|{result.family!r}|{result.constraints!r}"
+    text = (
+        f"{METHOD}|{seed}|{result.specification.to_text()}|{result.family!r}|{result.constraints!r}"
+    )
     found = hashlib.sha256(text.encode())
     for array in (result.coefficients, result.data.chosen(), result.data.weights):
         found.update(np.ascontiguousarray(array).tobytes())

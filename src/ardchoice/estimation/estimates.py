@@ -60,6 +60,8 @@ class Estimates:
         What was imposed on the parameters; None for nothing.
     shapes
         Exponents and thresholds that were estimated too; None without any.
+    information
+        Those of the notes that say what was decided or found: nothing is to be done about them.
     """
 
     specification: Specification
@@ -78,6 +80,7 @@ class Estimates:
     notes: tuple[str, ...] = ()
     constraints: Constraints | None = None
     shapes: Shapes | None = None
+    information: tuple[str, ...] = ()
 
     # -- Statistics -------------------------------------------------------------------------
 

@@ -33,6 +33,7 @@ from ardchoice.estimation.shapes import shaped_errors
 from ardchoice.families import (
     EstimationTask,
     Family,
+    Information,
     Mnl,
     ScoredSums,
     Separation,
@@ -239,6 +240,7 @@ def estimate(
     newton = found.newton
     if not newton.converged:
         notes = (*notes, _not_converged(newton.iterations, newton.decrement))
+    information = tuple(str(note) for note in notes if isinstance(note, Information))
     return Result(
         family=family,
         specification=specification,
@@ -252,7 +254,8 @@ def estimate(
         converged=newton.converged,
         iterations=newton.iterations,
         decrement=newton.decrement,
-        notes=notes,
+        notes=tuple(map(str, notes)),
+        information=information,
         data=data,
         constraints=None if constraints.is_empty else constraints,
         shapes=shapes,

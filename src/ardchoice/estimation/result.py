@@ -397,7 +397,9 @@ class Result(Estimates):
             return estimate(
                 data,
                 result.specification,
-                result.family,
+                result.family.near(
+                    dict(zip(result.names, result.coefficients.tolist(), strict=True))
+                ),
                 constraints=result.constraints or Constraints(),
             )
 

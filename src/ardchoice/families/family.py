@@ -239,6 +239,12 @@ class Individuals:
         )
 
 
+class Information(str):
+    """A note that says what was decided or found, and needs no action of the user."""
+
+    __slots__ = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Resolved:
     """A family whose options are all decided.
@@ -247,7 +253,7 @@ class Resolved:
     ----------
     family
     notes
-        What was decided and why, a sentence each.
+        What was decided and why, a sentence each; `Information` where nothing is to be done.
     """
 
     family: Family
@@ -339,7 +345,7 @@ class Maximum:
     diverging
         Directions in which estimates diverge, shape (P, r); None for none.
     notes
-        What a user must know of it, a sentence each.
+        What a user must know of it, a sentence each; `Information` where nothing is to be done.
     family
         As estimated, such as with frozen nodes; None for the one that was given.
     """
@@ -440,6 +446,22 @@ class Family(ABC):
         A family that simulates with nodes adapted to θ returns one that keeps those nodes.
         """
         return self
+
+    def near(self, estimates: Mapping[str, float]) -> Family:
+        """The family as it is estimated again on nearly the same choices. Default: itself.
+
+        One whose likelihood has several maxima starts at these estimates, by name.
+        """
+        return self
+
+    @property
+    def n_exchangeable(self) -> int:
+        """How many classes could change places without a change of the model. Default: 0."""
+        return 0
+
+    def relabelled(self, theta: Floats, layout: ParameterLayout, order: Ints) -> Floats:
+        """θ with such classes in another order. Default: θ."""
+        return theta
 
     def individual(
         self, theta: Floats, block: Block, layout: ParameterLayout

@@ -15,7 +15,7 @@ from ardchoice.report.document import Section, Text, Verbatim
 from ardchoice.report.findings import Findings, listed
 from ardchoice.report.page import render_page
 from ardchoice.report.sections import families, implied
-from ardchoice.report.sections.answer import Answer, Tile
+from ardchoice.report.sections.answer import Answer, Tile, notes_on_estimates
 from ardchoice.report.sections.model import estimates_table
 from ardchoice.text import number
 
@@ -74,7 +74,7 @@ def _answer(found: Findings, result: Result) -> Answer:
     else:
         text = f"{number(result.decrement)} of log-likelihood is still to be gained."
         notes += [Note("bad", "Not converged", text)]
-    notes += [Note("look", "A note on the estimates", note) for note in result.notes]
+    notes += notes_on_estimates(result)
     return Answer(f"Choice between {among}", lead, found.equations, tiles, notes)
 
 

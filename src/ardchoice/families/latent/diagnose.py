@@ -6,7 +6,7 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.design import Block
-from ardchoice.families.family import EstimationTask, ParameterLayout
+from ardchoice.families.family import EstimationTask, Information, ParameterLayout
 from ardchoice.families.latent.estimate import Starts
 from ardchoice.families.latent.kernel import ClassArrays, class_state
 from ardchoice.families.mnl.separation import vanished_directions
@@ -38,12 +38,12 @@ def class_notes(
 ) -> tuple[str, ...]:
     """A sentence each."""
     if n_classes == 1:
-        return ("One class: this is the multinomial logit.",)
+        return (Information("One class: this is the multinomial logit."),)
     measure = _ClassWeights(theta, arrays)
     weights = map_reduce(measure, task.blocks)
     shares = weights / weights.sum()
     listed = ", ".join(f"{q}: {100 * share:.1f}%" for q, share in enumerate(shares, 1))
-    notes = [f"Shares of classes: {listed}.", _starts_note(found)]
+    notes: list[str] = [Information(f"Shares of classes: {listed}."), _starts_note(found)]
     notes += _empty(weights)
     notes += _equal(theta, arrays, task)
     if diverging is not None:
@@ -55,8 +55,8 @@ def _starts_note(found: Starts) -> str:
     count = len(found.logliks)
     text = f"{found.n_best} of {count} starts found the highest log-likelihood."
     if found.n_best == 1 and count > 1:
-        text += " A higher one may exist: raise starts to be surer."
-    return text
+        return text + " A higher one may exist: raise starts to be surer."
+    return Information(text)
 
 
 def _empty(weights: Floats) -> list[str]:

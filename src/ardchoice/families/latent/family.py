@@ -8,7 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ardchoice._types import Floats
+from ardchoice._types import Floats, Ints
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.families.estimate import climb_task
@@ -79,6 +79,9 @@ class LatentClass(Family):
         Of the starts. Default: 0.
     curve
         Set by estimation where the number of classes was chosen: number -> BIC over persons.
+    known
+        Set where the model is estimated again on nearly the same choices: name of a parameter ->
+        where the only start is.
 
     Examples
     --------
@@ -94,6 +97,9 @@ class LatentClass(Family):
     starts: int = 8
     seed: int = 0
     curve: Mapping[str, float] | None = field(
+        default=None, compare=False, repr=False, metadata={"internal": True}
+    )
+    known: Mapping[str, float] | None = field(
         default=None, compare=False, repr=False, metadata={"internal": True}
     )
 
@@ -343,10 +349,15 @@ class LatentClass(Family):
     def maximise(self, task: EstimationTask) -> Maximum:
         """Several starts of EM and Newton's method; classes are then sorted by share."""
         near = self._plain_maximum(task)
-        found = top_rung(self, task.design, task.blocks, near).starts
-        theta = found.best if self.absent else self.sorted_by_share(found, task.layout)
-        fit = climb_task(self, task, theta)
         arrays = self._arrays(task.layout)
+        if self.known is not None:
+            theta = np.array([self.known[name] for name in task.layout.names])
+            ended = class_pass(task.blocks, arrays, theta)
+            found = Starts(theta, (ended.loglik,), ended.complete, ended.share)
+        else:
+            found = top_rung(self, task.design, task.blocks, near).starts
+            theta = found.best if self.absent else self.sorted_by_share(found, task.layout)
+        fit = climb_task(self, task, theta)
         at_zero = class_pass(task.blocks, arrays, np.zeros(len(theta))).complete
         diverging = diverging_directions(fit.curvature, at_zero)
         notes = class_notes(self._n_classes, fit.beta, arrays, task, found, diverging)
@@ -364,9 +375,22 @@ class LatentClass(Family):
 
     def sorted_by_share(self, found: Starts, layout: ParameterLayout) -> Floats:
         """θ with the classes in the order of their shares, the largest first."""
-        arrays = self._arrays(layout)
-        order = np.argsort(-found.share, kind="stable")
-        theta, out = found.best, found.best.copy()
+        return self.relabelled(found.best, layout, np.argsort(-found.share, kind="stable"))
+
+    # -- Estimation again on nearly the same choices ----------------------------------------------
+
+    def near(self, estimates: Mapping[str, float]) -> Family:
+        """The same, started from these estimates only."""
+        return replace(self, known=dict(estimates))
+
+    @property
+    def n_exchangeable(self) -> int:
+        """All classes, unless some coefficients are absent from some."""
+        return 0 if self.absent else self._n_classes
+
+    def relabelled(self, theta: Floats, layout: ParameterLayout, order: Ints) -> Floats:
+        """θ with the class `order[q]` in the place of class q."""
+        arrays, out = self._arrays(layout), theta.copy()
         for q, place in enumerate(arrays.place):
             out[place] = theta[arrays.place[order[q]]]
         gamma = np.vstack([np.zeros((1, arrays.membership.shape[1])), theta[arrays.membership]])

@@ -12,7 +12,7 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.design import CachedBlocks, Design, StreamedBlocks
-from ardchoice.families.family import Resolved, family_pass
+from ardchoice.families.family import Information, Resolved, family_pass
 from ardchoice.families.latent.estimate import (
     ClassPasses,
     Starts,
@@ -122,7 +122,7 @@ def resolve_classes(family: LatentClass, design: Design) -> Resolved:
     if not found.covariates:
         tried = ", ".join(found.dropped) or "none"
         note = f"No covariate improves the membership of classes (tried: {tried})."
-        return Resolved(chosen, (*number.notes, note))
+        return Resolved(chosen, (*number.notes, Information(note)))
     with_covariates = replace(chosen, membership=found.covariates)
     inside = design.with_covariates(found.covariates)
     step = Rung(rung.classes, found.n_parameters, found.starts, found.arrays)
@@ -131,7 +131,7 @@ def resolve_classes(family: LatentClass, design: Design) -> Resolved:
     note += f"; not on {', '.join(found.dropped)}." if found.dropped else "."
     if found.varying:
         note += f" Not constant within persons, so not considered: {', '.join(found.varying)}."
-    return Resolved(with_covariates, (*number.notes, note))
+    return Resolved(with_covariates, (*number.notes, Information(note)))
 
 
 def _resolve_number(family: LatentClass, design: Design) -> Resolved:
@@ -162,7 +162,7 @@ def _resolve_number(family: LatentClass, design: Design) -> Resolved:
     )
     # What has been found is at hand when the family is estimated next.
     design.data.cached(_key(chosen, design), lambda: rungs[best])
-    return Resolved(chosen, (note,))
+    return Resolved(chosen, (Information(note),))
 
 
 def top_rung(

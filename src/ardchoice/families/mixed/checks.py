@@ -11,7 +11,7 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design
 from ardchoice.errors import IdentificationError, SpecificationError
-from ardchoice.families.family import EstimationTask, Resolved, family_pass
+from ardchoice.families.family import EstimationTask, Information, Resolved, family_pass
 from ardchoice.families.mixed.distributions import SIGNED, moments
 from ardchoice.families.mixed.estimate import SimulatedMaximum
 from ardchoice.families.mixed.kernel import Rule, simulate
@@ -131,24 +131,26 @@ def _in_money(family: Mixed, structure: Structure, beta: Floats) -> list[str]:
             "multinomial logit. It must be negative: money that is liked measures nothing. Look at "
             "the data and the other terms first, or stay in preference space."
         )
-    return [
+    text = (
         f"WTP space: estimates are willingness to pay in units of {family.cost}, positive for what "
         "would be paid for (less of money, time, waiting and changes, more of anything else); "
         f"*: {family.cost} is the cost coefficient."
-    ]
+    )
+    return [Information(text)]
 
 
 def _signs(
     random: dict[str, str], design: Design, beta: Floats, what: str, cost: int | None
 ) -> tuple[dict[str, str], list[str]]:
     """Every lognormal or truncated coefficient with the sign of the multinomial logit."""
-    out, notes = {}, []
-    for key, text in random.items():
-        drawn = Draw.parse(text)
+    out: dict[str, str] = {}
+    notes: list[str] = []
+    for key, given in random.items():
+        drawn = Draw.parse(given)
         if drawn.distribution not in SIGNED:
-            out[key] = text
+            out[key] = given
             continue
-        found = spreads_of({key: text}, design.encoding)
+        found = spreads_of({key: given}, design.encoding)
         signs = {int(np.sign(beta[s.column])) for s in found if s.column is not None}
         names = ", ".join(s.name[3:-1] for s in found)
         if len(signs) > 1:
@@ -160,7 +162,7 @@ def _signs(
         if drawn.sign and drawn.sign != sign:
             values = ", ".join(f"{beta[s.column]:.4g}" for s in found if s.column is not None)
             raise SpecificationError(
-                f"{names} was to be {text}, but its {what} in the multinomial logit is "
+                f"{names} was to be {given}, but its {what} in the multinomial logit is "
                 f"{values}: a {drawn.distribution} one can only have one sign. Make it normal, or "
                 "look at the data and the other terms first."
             )
@@ -168,10 +170,11 @@ def _signs(
         is_cost = any(s.column == cost for s in found)
         if not drawn.sign:
             side = "negative" if sign < 0 else "positive"
-            notes.append(
+            text = (
                 f"{names} is {drawn.distribution} and {side} for everyone: that is the sign of its "
                 f"{'coefficient' if is_cost else what} in the multinomial logit."
             )
+            notes.append(Information(text))
     return out, notes
 
 
@@ -277,12 +280,13 @@ def notes_after(
 
 def _simulation(family: Mixed, fresh: FreshCheck, sums: Sums) -> list[str]:
     error = float(np.sqrt(fresh.variance))
-    out = [
+    simulated = (
         f"Simulated with {family.nodes} nodes per person (seed {family.seed}). With "
         f"{FRESH_REPLICATES * family.nodes} fresh nodes the log-likelihood is "
         f"{fresh.loglik:,.2f} (simulation error {max(error, 0.005):.2f}). Compare log-likelihoods "
         "of mixed logits with the same nodes and seed only."
-    ]
+    )
+    out: list[str] = [Information(simulated)]
     if error > LARGE_SIMULATION_ERROR or abs(fresh.loglik - sums.loglik) > 3 * max(
         LARGE_SIMULATION_ERROR, error
     ):
@@ -311,12 +315,13 @@ def _against_mnl(structure: Structure, found: SimulatedMaximum, sums: Sums) -> l
     p = float(tail + 0.5 * stats.chi2.sf(ratio, q + r)) if ratio > 0 else 1.0
     size = "p < 0.0001" if p < 1e-4 else f"p = {p:.4f}"
     what = "standard deviation" if q == 1 else "standard deviations"
-    return [
+    text = (
         f"Against the multinomial logit (log-likelihood {before:,.2f}) the likelihood ratio is "
         f"{ratio:,.1f} with {q} {what}"
         + (f" and {r} correlation{'s' if r > 1 else ''}" if r else "")
         + f", {size} (standard deviations at the boundary, zero)."
-    ]
+    )
+    return [Information(text)]
 
 
 def _boundaries(structure: Structure, theta: Floats) -> list[str]:
@@ -331,7 +336,7 @@ def _boundaries(structure: Structure, theta: Floats) -> list[str]:
 
 def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
     d = structure.n_columns
-    out = []
+    out: list[str] = []
     for k, s in enumerate(structure.spreads):
         if s.column is None or s.distribution not in SIGNED:
             continue
@@ -350,7 +355,7 @@ def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
         else:
             what = "the estimates are those of the normal distribution before truncation at zero"
             rest = f"{symbol} has mean {mean:.4g} and standard deviation {spread:.4g}"
-        out.append(f"{name} is {s.distribution}: {what}; {rest}.")
+        out.append(Information(f"{name} is {s.distribution}: {what}; {rest}."))
     return out
 
 

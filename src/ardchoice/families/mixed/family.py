@@ -15,6 +15,7 @@ from ardchoice.families.family import (
     EstimationTask,
     Family,
     Individuals,
+    Information,
     Logsum,
     Maximum,
     Parameter,
@@ -201,7 +202,7 @@ class Mixed(Family):
             return check_before(replace(self, anchor=None), design)
         found = search_random(design, self.seed)
         if not found.random:
-            return Resolved(Mnl(), (*found.notes, "The model is a multinomial logit."))
+            return Resolved(Mnl(), (*found.notes, Information("The model is a multinomial logit.")))
         correlated = self.correlated if len(found.random) > 1 else False
         chosen = dict.fromkeys(found.random, "normal")
         if self.cost is not None and f"*: {self.cost}" in chosen:

@@ -18,7 +18,14 @@ import numpy as np
 from ardchoice._types import Floats, Ints
 from ardchoice.data import ChoiceData
 from ardchoice.design import CachedBlocks, Design, Encoding, StreamedBlocks
-from ardchoice.families.family import EstimationTask, Family, Maximum, ParameterLayout, family_pass
+from ardchoice.families.family import (
+    EstimationTask,
+    Family,
+    Information,
+    Maximum,
+    ParameterLayout,
+    family_pass,
+)
 from ardchoice.families.mixed.estimate import Warm, maximise_simulated, warm_start
 from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.options import constants_without_term
@@ -132,7 +139,7 @@ class RandomSearch:
         ]
         if len(each) > 1:
             out.append(f"Sets that were fitted too: {'; '.join(each[1:6])}.")
-        return tuple(out)
+        return tuple(map(Information, out))
 
 
 def _change(best: Rival, rival: Rival) -> str:

@@ -15,6 +15,7 @@ from ardchoice.families.estimate import maximise_from_mnl
 from ardchoice.families.family import (
     EstimationTask,
     Family,
+    Information,
     Logsum,
     Maximum,
     Parameter,
@@ -166,14 +167,14 @@ class Nested(Family):
                 f"No nest is supported by the data ({found.fits} structures estimated): this is "
                 "the multinomial logit."
             )
-            return Resolved(Mnl(), (note,))
+            return Resolved(Mnl(), (Information(note),))
         shown = "; ".join(f"{name} ({', '.join(m)})" for name, m in found.nests.items())
         note = (
             f"Nests found by the data, {found.fits} structures estimated: {shown}. "
             f"Log-likelihood {found.loglik:,.1f}, {found.loglik - found.mnl_loglik:,.1f} above "
             "the multinomial logit. Standard errors take the nests as given."
         )
-        return Resolved(replace(self, nests=found.nests), (note,))
+        return Resolved(replace(self, nests=found.nests), (Information(note),))
 
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
         """A scale per nest (or one for all), and the allocations that are estimated."""
@@ -295,4 +296,6 @@ def _scale_note(name: str, members: str, mu: float) -> str:
             "do not belong together. The model contradicts utility maximisation; remove the nest "
             "or try another (result.nests() of the multinomial logit)."
         )
-    return f"Nest {name} ({members}): {both}; correlation in the nest {1 - 1 / mu**2:.2f}."
+    return Information(
+        f"Nest {name} ({members}): {both}; correlation in the nest {1 - 1 / mu**2:.2f}."
+    )

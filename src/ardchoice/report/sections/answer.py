@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ardchoice.estimation import design_effect_sentence
+from ardchoice.estimation import Result, design_effect_sentence
 from ardchoice.evaluation import is_same_model, predicts_better
 from ardchoice.record import CONSTANTS_ONLY, EQUAL_SHARES, Note
 from ardchoice.report.checks import convergence, sanity
@@ -132,9 +132,17 @@ def _notes(found: Findings) -> list[Note]:
     notes += [Note("plain", "The criterion", formula)] if formula else []
     notes += [Note("plain", "Several answers per person", effect)] if effect else []
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
-    estimates = (*record.notes, *record.result.notes)
-    notes += [Note("look", "A note on the estimates", text) for text in estimates]
-    return [*notes, *found.evaluation.notes]
+    notes += [Note("look", "A note on the estimates", text) for text in record.notes]
+    return [*notes, *notes_on_estimates(record.result), *found.evaluation.notes]
+
+
+def notes_on_estimates(result: Result) -> list[Note]:
+    """What to know of the estimates, marked where something may be wrong with them."""
+    known = frozenset(result.information)
+    return [
+        Note("plain" if text in known else "look", "A note on the estimates", text)
+        for text in result.notes
+    ]
 
 
 def _converged(found: Findings) -> list[Note]:
