@@ -93,6 +93,33 @@ def test_alternatives_are_found_before_after_and_amid_the_attribute(names, alter
     assert [pattern_of(t) for t in found[0].templates] == patterns
 
 
+@pytest.mark.parametrize("coded", [False, True])
+@pytest.mark.parametrize("pattern", ["{what}_{alt}", "{alt}_{what}", "{what} {alt}"])
+def test_an_alternative_keeps_its_brackets(pattern, coded):
+    rng, names = np.random.default_rng(0), ["Bus (express)", "Car", "Train [IC]"]
+    n = 600
+    table = pd.DataFrame(
+        {"id": np.repeat(np.arange(n // 6), 6), "task": np.tile(range(1, 7), n // 6)}
+    )
+    time = rng.uniform(10, 60, (3, n))
+    for j, name in enumerate(names):
+        for what, values in (("time", time[j]), ("cost", rng.uniform(1, 9, n))):
+            table[pattern.format(what=what, alt=name)] = values
+    picked = (rng.gumbel(size=(3, n)) - 0.05 * time).argmax(axis=0)
+    table["choice"] = picked + 1 if coded else np.array(names)[picked]
+    roles = roles_of(table)
+    assert roles.findings["choice"].value == "choice"
+    codes = ["1", "2", "3"] if coded else names
+    assert roles.alternatives == dict(zip(names, codes, strict=True))
+    assert {variable.name for variable in roles.attributes} == {"time", "cost"}
+
+
+def test_alternatives_in_brackets_are_named_without_them():
+    families = find_families(["time (bus)", "time (car)", "cost (bus)", "cost (car)"])
+    [found] = [f for f in families if f.alternatives == ("bus", "car")]
+    assert [attribute_name(t) for t in found.templates] == ["time", "cost"]
+
+
 def test_alternatives_come_in_the_order_of_most_attributes_not_of_availability():
     names = ["A_AV", "C_AV", "B_AV", "A_TT", "B_TT", "C_TT", "A_CO", "B_CO", "C_CO", "B_X"]
     family = family_of(["A", "B", "C"], names)

@@ -27,6 +27,9 @@ MIN_GLUED_LETTERS = 3
 MAX_ALTERNATIVE_SETS = 100
 """Sets of alternatives looked at, those with the most columns first."""
 
+CLOSED_BY = {"(": ")", "[": "]", "{": "}"}
+"""Bracket that opens -> bracket that closes."""
+
 Template = tuple[str, str]
 """What stands before and after the alternative in a column's name."""
 
@@ -137,10 +140,32 @@ def _cuts(names: Sequence[str]) -> dict[Template, dict[str, str]]:
             for j in range(i + 1, min(i + 2 * MAX_ALTERNATIVE_WORDS, len(parts) + 1)):
                 if not parts[j - 1][0].isalnum():
                     continue
-                template = ("".join(parts[:i]), "".join(parts[j:]))
-                if any(part[0].isalnum() for part in (*parts[:i], *parts[j:])):
-                    out.setdefault(template, {})["".join(parts[i:j])] = name
+                whole = _with_brackets("".join(parts[i:j]), "".join(parts[j:]))
+                if whole is None:
+                    continue
+                alternative, after = whole
+                template = ("".join(parts[:i]), after)
+                if any(c.isalnum() for part in template for c in part):
+                    out.setdefault(template, {})[alternative] = name
     return out
+
+
+def _with_brackets(text: str, after: str) -> tuple[str, str] | None:
+    """Some words and what follows, with the bracket that closes one of theirs among the words.
+
+    ``Bus (express`` and ``)_time`` are ``Bus (express)`` and ``_time``; None where a bracket is
+    open that is not closed next, or closed that is not open.
+    """
+    waiting: list[str] = []
+    for c in text:
+        if c in CLOSED_BY:
+            waiting.append(CLOSED_BY[c])
+        elif c in CLOSED_BY.values() and (not waiting or waiting.pop() != c):
+            return None
+    closing = "".join(reversed(waiting))
+    if not after.startswith(closing):
+        return None
+    return text + closing, after[len(closing) :]
 
 
 def glued_family(labels: Sequence[str], names: Sequence[str]) -> Family | None:
@@ -185,8 +210,8 @@ def _union(cuts: dict[Template, dict[str, str]], side: int) -> frozenset[str]:
 
 def attribute_name(template: Template) -> str:
     """What a template is about: ``{alt}_TT`` -> TT, ``alt{alt}_price`` -> price."""
-    before = template[0].strip("_.- :/")
-    after = template[1].strip("_.- :/")
+    before = template[0].strip("_.- :/").rstrip(" ([{")
+    after = template[1].strip("_.- :/").lstrip(")]} ")
     parts = [p for p in (before, after) if p]
     if len(parts) == 2 and plain(parts[0]) in UNLABELLED_WORDS:
         parts = parts[1:]
