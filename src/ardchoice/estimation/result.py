@@ -397,7 +397,7 @@ class Result(Estimates):
             return estimate(
                 data,
                 result.specification,
-                result.family.near(
+                result.family.started_at(
                     dict(zip(result.names, result.coefficients.tolist(), strict=True))
                 ),
                 constraints=result.constraints or Constraints(),

@@ -447,7 +447,7 @@ class Family(ABC):
         """
         return self
 
-    def near(self, estimates: Mapping[str, float]) -> Family:
+    def started_at(self, estimates: Mapping[str, float]) -> Family:
         """The family as it is estimated again on nearly the same choices. Default: itself.
 
         One whose likelihood has several maxima starts at these estimates, by name.

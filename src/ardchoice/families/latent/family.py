@@ -379,7 +379,7 @@ class LatentClass(Family):
 
     # -- Estimation again on nearly the same choices ----------------------------------------------
 
-    def near(self, estimates: Mapping[str, float]) -> Family:
+    def started_at(self, estimates: Mapping[str, float]) -> Family:
         """The same, started from these estimates only."""
         return replace(self, known=dict(estimates))
 

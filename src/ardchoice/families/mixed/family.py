@@ -397,6 +397,10 @@ class Mixed(Family):
 
     # -- Estimation -----------------------------------------------------------------------------
 
+    def started_at(self, estimates: Mapping[str, float]) -> Family:
+        """The same, started from these estimates."""
+        return replace(self, near=dict(estimates))
+
     def _near(self, layout: ParameterLayout) -> Floats | None:
         """Where estimation starts, if something close to the maximum is known."""
         if self.near is None or not self.near.keys() >= set(layout.names) or self.correlated:
