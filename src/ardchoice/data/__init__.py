@@ -10,6 +10,7 @@ from ardchoice.data.datasets import (
     swissmetro_choices,
     swissmetro_specification,
 )
+from ardchoice.data.derived import with_derived
 from ardchoice.data.distinct import Counts, Values, values_of, weighted_quantiles
 from ardchoice.data.draft import FIX_OR_DROP, rows_text
 from ardchoice.data.draw import draw_choices
@@ -104,4 +105,5 @@ __all__ = [
     "values_of",
     "weighted_quantiles",
     "whole_person_ranges",
+    "with_derived",
 ]

@@ -7,7 +7,7 @@ on. Choices simulated, noise added, a file that changed or is gone: then they ar
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from io import StringIO
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,10 +28,20 @@ from ardchoice.data import (
     read_like,
     situation_ids,
     streams,
+    with_derived,
 )
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
+from ardchoice.exports.derivations import is_text
 from ardchoice.exports.names import Names, words
+from ardchoice.expressions import (
+    Column,
+    Expression,
+    column_names,
+    evaluate,
+    evaluate_condition,
+    parse_expression,
+)
 from ardchoice.files import write
 
 MOST_LISTED = 100
@@ -56,6 +66,12 @@ class Origin:
         Instead, the name of a file beside the script with the positions that are.
     recodings
         Categorical attribute or covariate -> how its levels are made of what stands in the table.
+    derive
+        Columns to derive, in order, and how.
+    where
+        The condition of the rows that are used; None for all.
+    texts
+        Columns in expressions that have texts.
     """
 
     source: Source
@@ -64,6 +80,9 @@ class Origin:
     left_out: tuple[int, ...]
     rows_file: str | None
     recodings: Mapping[str, Recoding]
+    derive: tuple[tuple[str, Expression], ...] = ()
+    where: Expression | None = None
+    texts: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True)
@@ -114,10 +133,10 @@ def find_origin(data: ChoiceData, encoding: Encoding, script: Path) -> Origin:
     if source is None or source.path is None:
         return _beside(data, used, script, "The choices did not come from a file")
     try:
-        kept, total = _rows_of(data, source, used)
+        kept, total, made = _rows_of(data, source, used)
     except _OtherwiseError as error:
         return _beside(data, used, script, str(error))
-    left_out, rows_file = np.setdiff1d(np.arange(total), kept), None
+    left_out, rows_file = np.setdiff1d(total, kept), None
     if len(left_out) > MOST_LISTED:
         lines = ["row", *map(str, np.sort(kept).tolist())]
         rows_file = _written(companions(script).rows, "\n".join(lines) + "\n", source)
@@ -129,6 +148,9 @@ def find_origin(data: ChoiceData, encoding: Encoding, script: Path) -> Origin:
         left_out=tuple(left_out.tolist()),
         rows_file=rows_file,
         recodings={v.name: v.recoding for v in _variables(data, used) if v.recoding is not None},
+        derive=made.derive,
+        where=made.where,
+        texts=made.texts,
     )
 
 
@@ -146,8 +168,49 @@ class _OtherwiseError(Exception):
     """The file cannot be used; the message has the reason."""
 
 
-def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[np.intp], int]:
-    """Positions in the file of the situations of the data, and how many the file has."""
+@dataclass(frozen=True)
+class _Made:
+    """What is made of a table before anything else; see `Origin`."""
+
+    derive: tuple[tuple[str, Expression], ...]
+    where: Expression | None
+    texts: frozenset[str]
+
+
+def _made_of(table: Table, source: Source, used: Used) -> _Made:
+    """The derived columns that a script needs, the filter, and which columns have texts."""
+    derive = {name: parse_expression(text) for name, text in source.derive.items()}
+    where = None if source.where is None else parse_expression(source.where)
+    waiting = [c for name in used.attributes for c in source.attributes[name].values()]
+    waiting += [source.covariates[name] for name in used.covariates]
+    waiting += source.availability.values()
+    waiting += [c for c in (source.choice, source.person, source.weight) if c is not None]
+    waiting += [c for c in (source.alternative, source.situation) if isinstance(c, str)]
+    waiting += () if where is None else column_names(where)
+    needed: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in derive and name not in needed:
+            waiting += column_names(derive[name])
+        needed.add(name)
+    kept = tuple((name, how) for name, how in derive.items() if name in needed)
+    expressions = [*(how for _, how in kept), *(() if where is None else (where,))]
+    own = {name for e in expressions for name in column_names(e)}
+    texts = {name for name in own if name in table.frame.columns and _has_texts(table, name)}
+    for name, how in kept:
+        texts = (texts | {name}) if is_text(how, texts) else texts - {name}
+    return _Made(kept, where, frozenset(texts))
+
+
+def _has_texts(table: Table, name: str) -> bool:
+    values = replace(table, derived=()).column(name).values
+    return evaluate(Column(name), lambda _: values, len(table)).is_text
+
+
+def _rows_of(
+    data: ChoiceData, source: Source, used: Used
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp], _Made]:
+    """Positions in the file of the situations of the data, those that the filter keeps, and how."""
     name = Path(str(source.path)).name
     coded = [v for v in _variables(data, used) if v.recoding is not None and v.recoding.missing]
     if source.missing_values and coded:
@@ -155,8 +218,8 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     added = {*used.attributes} - {*source.attributes} | {*used.covariates} - {*source.covariates}
     if added:
         raise _OtherwiseError(f"The model uses columns that {name} does not have")
-    if source.derive:
-        raise _OtherwiseError(f"Columns were derived from those of {name}")
+    if source.missing_values and (source.derive or source.where is not None):
+        raise _OtherwiseError(f"Columns derived from those of {name} depend on missing values")
     if source.text is None and Path(name).suffix.lower() not in (".parquet", ".pq"):
         raise _OtherwiseError(f"{name} is no text and no Parquet file")
     if streams(str(source.path), None):
@@ -164,6 +227,9 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     try:
         table = open_table(str(source.path), source)
         again = _read_again(table, data, used)
+        derived = with_derived(table, source)
+        made = _made_of(derived, source, used)
+        rows = _filtered_rows(derived, made)
     except (ArdchoiceError, OSError):
         raise _OtherwiseError(f"{name} cannot be read as it was any more") from None
     ids = pd.Index(again.situation)
@@ -172,10 +238,20 @@ def _rows_of(data: ChoiceData, source: Source, used: Used) -> tuple[npt.NDArray[
     if not (same and _alike(data, again.take(where), used)):
         raise _OtherwiseError(f"These choices are not those of {name}")
     if source.layout == "wide":
-        return np.asarray(data.situation, dtype=np.intp), len(table)
+        return np.asarray(data.situation, dtype=np.intp), rows, made
     # A situation of a long table goes by its place among the ids as they first appear.
-    every = pd.Index(pd.unique(situation_ids(table, source.situation or "").values))
-    return np.asarray(every.get_indexer(pd.Index(data.situation)), dtype=np.intp), len(every)
+    ids = situation_ids(derived, source.situation or "").values
+    every = pd.Index(pd.unique(ids[rows]))
+    kept = np.asarray(every.get_indexer(pd.Index(data.situation)), dtype=np.intp)
+    return kept, np.arange(len(every)), made
+
+
+def _filtered_rows(table: Table, made: _Made) -> npt.NDArray[np.intp]:
+    """Positions of the rows in which the filter holds."""
+    if made.where is None:
+        return np.arange(len(table))
+    holds = evaluate_condition(made.where, lambda n: table.column(n).values, len(table))
+    return np.flatnonzero(holds)
 
 
 def _read_again(table: Table, data: ChoiceData, used: Used) -> ChoiceData:

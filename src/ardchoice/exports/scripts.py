@@ -9,7 +9,9 @@ from textwrap import wrap
 from typing import Any
 
 from ardchoice.data import MISSING_TEXTS
+from ardchoice.exports.derivations import PYTHON, Language, R, written
 from ardchoice.exports.description import Alternative, Description, Form, Variable
+from ardchoice.exports.origin import Origin
 from ardchoice.exports.quoting import number, one_line, python, r
 from ardchoice.formats import Format
 
@@ -53,9 +55,23 @@ def script_context(
         "title": file.rpartition(".")[0],
         "width": max(len("log-likelihood"), *(len(c.name) for c in model.parameters)),
         "forms": partial(_forms, is_r),
+        "derived": derived_lines(model.origin, R if is_r else PYTHON),
+        "filter": filter_line(model.origin, R if is_r else PYTHON),
         "utility": partial(_utility, model, is_r),
         **_pylogit_memory(model),
     }
+
+
+def derived_lines(origin: Origin, language: Language) -> list[tuple[str, str, str]]:
+    """Name, expression in our grammar, and code of every derived column."""
+    return [(name, str(how), written(how, language, origin.texts)) for name, how in origin.derive]
+
+
+def filter_line(origin: Origin, language: Language) -> tuple[str, str] | None:
+    """The filter in our grammar, and as code; None for none."""
+    if origin.where is None:
+        return None
+    return str(origin.where), written(origin.where, language, origin.texts)
 
 
 def _r_encoding(encoding: str) -> str:

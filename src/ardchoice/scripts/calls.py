@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from ardchoice.expressions import Expression, ExpressionError, parse_expression
+from ardchoice.expressions import Expression, ExpressionError, Literal, parse_expression
 from ardchoice.scripts.forms import (
     Form,
     UnreadableError,
@@ -15,10 +15,11 @@ from ardchoice.scripts.forms import (
     divide,
     multiply,
     number,
+    of,
     power,
 )
 from ardchoice.scripts.interpret import LONGEST_LIST, CallMade, Reader, plain
-from ardchoice.scripts.values import Mapped, Selected, Table, Unknown, as_form, negated
+from ardchoice.scripts.values import Foreign, Mapped, Table, Unknown, as_form, negated
 
 Call = Callable[[Reader, CallMade], Any]
 
@@ -35,7 +36,7 @@ def _function(name: str) -> Call:
 
 def _same(reader: Reader, made: CallMade) -> Any:
     """Methods and functions that change neither values nor their order."""
-    if made.on is not None and isinstance(made.on, Form | Table | Mapped | Selected | list):
+    if made.on is not None and not isinstance(made.on, Foreign):
         return made.on
     return made.get(0, "x", "data", "object", "obj", "a", "values", default=NotImplemented)
 
@@ -53,9 +54,9 @@ def _sum(reader: Reader, made: CallMade) -> Any:
 def _where(reader: Reader, made: CallMade) -> Any:
     if isinstance(made.on, Table | Form):
         return NotImplemented
-    return plain(
-        apply("if", *(as_form(made.get(i, n)) for i, n in enumerate(("test", "yes", "no"))))
-    )
+    sides = [made.get(i, name) for i, name in enumerate(("test", "yes", "no"))]
+    missing = of(Literal(None))  # NA in R
+    return plain(apply("if", *(missing if s is None else as_form(s) for s in sides)))
 
 
 def _isin(reader: Reader, made: CallMade) -> Any:
@@ -303,6 +304,8 @@ CALLS: Mapping[str, Call] = {
     "isin": _isin,
     "fillna": _fillna,
     "clip": _clip,
+    **dict.fromkeys(("with_name", "Path"), lambda reader, made: made.get(0)),
+    "order": lambda reader, made: True,
     "between": _between,
     "map": _map,
     "replace": _map,

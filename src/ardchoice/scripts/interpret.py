@@ -150,6 +150,8 @@ class Reader:
         self.tables: list[Table] = []
         self.doubts: list[Doubt] = []
         self.module = ""
+        self.assigned: dict[str, Any] = {}
+        """The last value of every name, wherever it was given."""
         self.known: frozenset[str] = frozenset()
         """Functions of the script whose meaning is known, so that they are not followed."""
 
@@ -294,6 +296,7 @@ class Reader:
         """Give a name, a column, an entry or several of them a value."""
         if isinstance(target, ast.Name):
             names.values[target.id] = value
+            self.assigned[target.id] = value
             self.label(target.id, value)
         elif isinstance(target, ast.Tuple | ast.List):
             given = list(self.items(value))
@@ -686,7 +689,10 @@ class Reader:
         if isinstance(key, list | tuple) and all(isinstance(k, str) for k in key):
             return Selected(tuple(key), table)
         if isinstance(key, Form):
-            return table.filtered(key.pure("a filter"))
+            kept = table.filtered(key.pure("a filter"))
+            if self.known:
+                self.tables.append(kept)
+            return kept
         out = table.copy()
         reason = "rows are chosen in a way that is not understood"
         out.doubts.append(self.doubt(node, reason))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from typing import Any
 
 from ardchoice.scripts.capture import Captured, Start, column_name
@@ -18,11 +19,14 @@ from ardchoice.scripts.forms import (
 )
 from ardchoice.scripts.forms import add as added
 from ardchoice.scripts.interpret import CallMade, Reader, plain
-from ardchoice.scripts.values import Mapped, Table, Unknown, as_form
+from ardchoice.scripts.values import Doubt, Mapped, Table, Unknown, as_form
 
 WRITTEN = re.compile(r"\A(?:#[^\n]*\n){0,2}?# An? [^\n]* for [^\n]*, written by ardchoice ")
 FUNCTIONS = frozenset(
-    ("read", "numbers", "labels", "labels_of", "one_of", "yes", "cell", "put", "between")
+    (
+        *("read", "read_choices", "numbers", "labels", "labels_of", "one_of", "yes", "cell"),
+        *("put", "between", "finite", "known", "both", "either", "chosen"),
+    )
 )
 
 
@@ -38,7 +42,7 @@ def own_reader(reader: Reader, text: str) -> None:
     reader.known = FUNCTIONS
     reader.calls = {
         **reader.calls,
-        "read": lambda r, made: _new_table(r),
+        **dict.fromkeys(("read", "read_choices"), lambda r, made: _new_table(r)),
         "numbers": _same,
         "labels": _same,
         "labels_of": _same,
@@ -47,9 +51,15 @@ def own_reader(reader: Reader, text: str) -> None:
         "put": _put,
         "one_of": _one_of,
         "between": _between,
+        **dict.fromkeys(("finite", "known", "broadcast_to", "rep", "rep_len", "which"), _same),
+        "both": _joined("and"),
+        "either": _joined("or"),
+        "chosen": _chosen,
         "factorize": _persons,
-        "DataFrame": _made_table,
+        **dict.fromkeys(("DataFrame", "data_frame"), _made_table),
         "isin": _chosen_rows,
+        "match": _matched,
+        "arange": lambda r, made: Unknown(r.doubt_of(made, "positions are not followed")),
     }
 
 
@@ -70,16 +80,27 @@ def _cell(reader: Reader, made: CallMade) -> Any:
     name = made.get(0)
     if not isinstance(name, str):
         raise UnreadableError("the column of a cell is not known")
-    return reader.column(reader.tables[0], name) if reader.tables else Table().column(name)
+    return reader.column(reader.tables[-1], name) if reader.tables else Table().column(name)
 
 
 def _put(reader: Reader, made: CallMade) -> Any:
     """Columns by their names; they are used only where the alternative is available."""
-    names, values = reader.items(made.get(0)), reader.items(made.get(1))
+    names, given = reader.items(made.get(0)), made.get(1)
+    values = list(given.values()) if isinstance(given, dict) else reader.items(given)
     own = reader.top.values.setdefault(" columns", {})
     for name, value in zip(names, values, strict=True):
         own[str(name)] = value
+        if isinstance(table := reader.top.values.get(" table"), Table):
+            reader.set_column(table, str(name), value)
         reader.label(str(name), value)
+
+
+def _joined(word: str) -> Callable[[Reader, CallMade], Any]:
+    return lambda reader, made: plain(combine(word, *map(as_form, made.arguments)))
+
+
+def _chosen(reader: Reader, made: CallMade) -> Any:
+    return plain(apply("if", *map(as_form, made.arguments)))
 
 
 def _one_of(reader: Reader, made: CallMade) -> Any:
@@ -121,32 +142,43 @@ def _between(reader: Reader, made: CallMade) -> Any:
 def _persons(reader: Reader, made: CallMade) -> Any:
     """Who chose: the column itself."""
     column = made.get(0)
-    reader.top.values.setdefault(" person", column_name(column))
+    reader.top.values.setdefault(" persons", []).append(column_name(column))
     return (column, None)
+
+
+def _matched(reader: Reader, made: CallMade) -> Any:
+    """``match(column, codes)`` of R: the number of every code; of persons, the column itself."""
+    column, codes = made.get(0), made.get(1)
+    if isinstance(codes, list) and isinstance(column, Form):
+        return Mapped(column, {code: i for i, code in enumerate(codes, 1)})
+    if isinstance(column, Form):
+        reader.top.values.setdefault(" persons", []).append(column_name(column))
+    return column
 
 
 def _made_table(reader: Reader, made: CallMade) -> Any:
     """``pd.DataFrame(x)``: the table with all columns made."""
-    table, columns = Table(), made.get(0)
+    table, columns = Table(), made.get(0, default=dict(made.keywords))
     if not isinstance(columns, dict):
         return NotImplemented
     every = {**columns, **reader.top.values.get(" columns", {})}
     if reader.tables:
-        table = reader.tables[0].copy()
+        table = reader.tables[-1].copy()
     for name, value in every.items():
         reader.set_column(table, str(name), value)
     reader.tables.append(table)
-    reader.top.values[" table"] = table
+    reader.top.values.setdefault(" table", table)
     return table
 
 
 def _chosen_rows(reader: Reader, made: CallMade) -> Any:
-    """Rows by their positions are those without a known choice."""
-    if isinstance(made.on, Form):
-        wanted = reader.items(made.arguments[0])
-        return plain(combine("in", made.on, *map(as_form, wanted)))
-    reader.top.values[" dropped"] = True
-    return True
+    """Rows by their positions are those without a known choice; else whether values are listed."""
+    wanted = made.arguments[-1]
+    if wanted is reader.top.values.get("LEFT_OUT") or isinstance(wanted, Form):
+        reader.top.values[" dropped"] = True
+        return True
+    column = made.on if len(made.arguments) == 1 else made.arguments[0]
+    return plain(combine("in", as_form(column), *map(as_form, reader.items(wanted))))
 
 
 def own_model(captured: Captured, reader: Reader) -> None:
@@ -157,8 +189,27 @@ def own_model(captured: Captured, reader: Reader) -> None:
         captured.names = {
             code: str(name) for code, name in names.items() if code in captured.utilities
         }
-    captured.person = values.get(" person")
+    captured.person = (values.get(" persons") or [None])[-1]
     captured.drop_invalid = bool(values.get(" dropped"))
+    alternative, situation = (reader.assigned.get(n) for n in ("alternative", "situation"))
+    if isinstance(alternative, Mapped):
+        _long(captured, alternative, situation, reader)
+
+
+def _long(captured: Captured, alternative: Mapped, situation: Any, reader: Reader) -> None:
+    """A script that reads a table with a row per situation and alternative."""
+    ids = reader.assigned.get("ids", situation)
+    captured.layout, captured.availability = "long", {}
+    captured.alternative, captured.codes = column_name(alternative.of), alternative.by
+    captured.situation, chosen = column_name(ids), reader.assigned.get("chosen")
+    if captured.person == captured.situation:
+        captured.person = None
+    captured.choice = None
+    if isinstance(chosen, Form):
+        captured.choice = chosen.pure("the choice")
+    if captured.situation is None:
+        reason = "several columns number the situations: pass situation=[...] to read"
+        captured.doubts.append(Doubt(0, "", reason))
 
 
 def own_long_model(package: str, reader: Reader) -> Captured | None:
@@ -183,6 +234,8 @@ def own_long_model(package: str, reader: Reader) -> Captured | None:
         condition = reader.column(table, str(column))
         if not isinstance(condition, Unknown):
             captured.availability[code] = as_form(condition).pure("availability")
+    if "WEIGHT" in table.columns:
+        captured.weight = table.columns["WEIGHT"]
     choice = reader.column(table, "CHOICE")
     if isinstance(choice, Mapped):
         captured.codes, choice = dict(choice.by), choice.of

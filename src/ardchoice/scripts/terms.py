@@ -112,7 +112,10 @@ class Columns:
 
     def is_named(self, expression: Expression) -> bool:
         """Whether the script gives an expression a name."""
-        return not isinstance(expression, Column) and str(expression) in self.labels
+        piece = _piece(expression)
+        if isinstance(piece.of, Column):  # a column, or a function that the grammar has
+            return False
+        return str(expression) in self.labels
 
     def owner(self, expression: Expression) -> set[Any]:
         """The alternatives whose words the columns of an expression have."""

@@ -152,6 +152,9 @@ class Table:
         def now(column: Column) -> Expression:
             if column.place != LATER:
                 return column
+            if set(self.mapped.get(column.name, ())) == {None}:
+                doubt = self.mapped[column.name][None]
+                raise UnreadableError(f"column {column.name}: {getattr(doubt, 'reason', '')}")
             return self.columns.get(column.name, Column(column.name))
 
         return substituted(expression, now)

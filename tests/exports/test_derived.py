@@ -1,0 +1,169 @@
+"""Derived columns, filters and conditional availability, in the languages of the scripts."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from export_models import MODECHOICE
+from export_support import check_scripts, namespace, quietly
+from test_apollo import logliks, needs_r
+
+import ardchoice as ac
+from ardchoice.expressions import ExpressionError, evaluate, parse_expression
+
+DERIVE = {
+    "SM_COST": "SM_CO * (GA == 0) / 100",
+    "TRAIN_COST": "if(GA == 1 or not (WHO != 2), 0, TRAIN_CO / 100)",
+    "CAR_COST": "CAR_CO / 100",
+    "CAR_AV": "CAR_AV * (SP != 0 and PURPOSE in (1, 2, 3))",
+    "TRAIN_TT": "max(TRAIN_TT, 30) / 60",  # in place of the column of the table
+    "SM_TT": "SM_TT / 60",
+    "CAR_TT": "min(CAR_TT, 500, 1000 - SM_TT) / 60",
+    "OLDER": "floor(AGE / 3) + AGE % 2 - AGE ** 0",
+    "NIGHT": 'if(LUGGAGE == 0, "light", if(LUGGAGE == 1, "one", "more"))',
+    "HEAVY": 'NIGHT != "light" and NIGHT in ("more", "most")',
+}
+WHERE = "PURPOSE in (1, 2, 3) and CHOICE != 0 and not is_missing(INCOME)"
+SPECIFICATION = """
+    TRAIN: ASC + TT + ASC x OLDER
+    SM: ASC + TT + ASC x HEAVY
+    CAR: TT + ASC x NIGHT
+    *: COST
+"""
+
+
+def read(source: object, **options: Any) -> ac.ChoiceData:
+    return quietly(
+        ac.read_wide,
+        source,
+        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
+        choice="CHOICE",
+        attributes={"TT": "{alt}_TT", "COST": "{alt}_COST"},
+        covariates={"OLDER": ac.Numeric(), "HEAVY": ac.Numeric(), "NIGHT": ac.Categorical()},
+        availability="{alt}_AV",
+        person="ID",
+        derive=DERIVE,
+        where=WHERE,
+        **options,
+    )
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    table = ac.datasets.swissmetro()[:2700]
+    table.to_csv(tmp_path / "survey.csv", index=False)
+    return tmp_path / "survey.csv"
+
+
+def test_python_scripts_derive_and_filter_the_users_file(file: Path) -> None:
+    result = ac.fit_mnl(read(file), SPECIFICATION)
+    assert 1000 < result.n_situations < 2700
+    for script in check_scripts(result, file.parent).values():
+        made = namespace(script)
+        assert made["DATA"] == str(file)
+        assert "LEFT_OUT" not in made
+        assert "# SM_CO * (GA == 0) / 100" in script.read_text()
+    assert not list(file.parent.glob("*_rows.csv"))
+
+
+def test_rows_with_errors_are_excluded_beside_the_filter(file: Path) -> None:
+    table = pd.read_csv(file)
+    table.loc[[4, 9], "TRAIN_CO"] = np.nan
+    table.loc[[4, 9], "GA"] = 0
+    table.to_csv(file, index=False)
+    result = ac.fit_mnl(read(file, drop_invalid=True), SPECIFICATION)
+    scripts = check_scripts(result, file.parent)
+    kept = [row for row in (4, 9) if table["PURPOSE"][row] in (1, 2, 3)]
+    assert namespace(scripts["biogeme"])["LEFT_OUT"] == kept
+
+
+@needs_r
+def test_r_derives_and_filters_too(file: Path) -> None:
+    table = pd.read_csv(file)
+    table.loc[[4, 9], "TRAIN_CO"] = np.nan
+    table.loc[[4, 9], "GA"] = 0
+    table.to_csv(file, index=False)
+    result = ac.fit_mnl(read(file, drop_invalid=True), SPECIFICATION)
+    script = ac.export(result, "apollo", file.parent)
+    assert "survey.csv" in script.read_text()
+    assert logliks(script)[1] == pytest.approx(result.loglik, abs=1e-6)
+
+
+def long(source: object) -> ac.ChoiceData:
+    return quietly(
+        ac.read_long,
+        source,
+        situation="individual",
+        alternative="mode",
+        chosen="choice",
+        attributes=["total", "ttme"],
+        covariates={"rich": ac.Categorical()},
+        alternatives={"air": 1, "train": 2, "bus": 3, "car": 4},
+        derive={"total": "invc + gc / 10", "rich": 'if(hinc > 30, "yes", "no")'},
+        where="hinc < 60",
+    )
+
+
+def test_long_tables_are_filtered_before_situations_are_numbered(tmp_path: Path) -> None:
+    file = tmp_path / "modes.csv"
+    pd.read_csv(MODECHOICE, sep=";").to_csv(file, index=False)
+    result = ac.fit_mnl(long(file), "air: ASC + ASC x rich\ntrain+bus: ASC\n*: total + ttme")
+    assert result.n_situations < 210
+    scripts = check_scripts(result, tmp_path)
+    assert namespace(scripts["xlogit"])["DATA"] == str(file)
+
+
+@needs_r
+def test_long_tables_are_filtered_in_r(tmp_path: Path) -> None:
+    file = tmp_path / "modes.csv"
+    pd.read_csv(MODECHOICE, sep=";").to_csv(file, index=False)
+    result = ac.fit_mnl(long(file), "air: ASC + ASC x rich\ntrain+bus: ASC\n*: total + ttme")
+    script = ac.export(result, "apollo", tmp_path)
+    assert logliks(script)[1] == pytest.approx(result.loglik, abs=1e-6)
+
+
+# -- Expressions as code, against our own values --------------------------------------------------
+
+PIECES = ["a", "b", "c", "(a == b)", "2", "0.5", "missing", "(c > 1)", "is_missing(b)", "true"]
+
+
+def expression(rng: random.Random, depth: int = 0) -> str:
+    """A random expression of numbers and conditions."""
+    if depth > 2 or rng.random() < 0.2:
+        return rng.choice(PIECES)
+    one, other, third = (expression(rng, depth + 1) for _ in range(3))
+    shape = rng.choice(
+        ["({0} + {1})", "({0} - {1})", "({0} * {1})", "({0} / {1})", "({0} % {1})", "(-{0})",
+         "({0} ** {1})", "({0} < {1})", "({0} != {1})", "({0} in ({1}, 2, 3))", "min({0}, {1})",
+         "max({0}, {1}, {2})", "log({0})", "sqrt({0})", "exp({0})", "abs({0})", "round({0})",
+         "floor({0})", "ceil({0})", "if({0} > 1, {1}, {2})", "({0} > 1 and {1} < 2)",
+         "({0} == 1 or {1} >= {2})", "(not {0} <= 2)"]
+    )  # fmt: skip
+    return shape.format(one, other, third)
+
+
+def test_random_expressions_have_our_values_in_python(file: Path) -> None:
+    from ardchoice.exports.derivations import PYTHON, written
+
+    script = ac.export(ac.fit_mnl(read(file), SPECIFICATION), "xlogit", file.parent)
+    made = namespace(script)
+    rng, values = random.Random(1), np.random.default_rng(1)
+    table = pd.DataFrame({name: values.choice([0, 1, 2, 3, -1.5, np.nan], 60) for name in "abc"})
+    compared = 0
+    for _ in range(400):
+        parsed = parse_expression(expression(rng))
+        try:
+            ours = evaluate(parsed, lambda n: table[n].to_numpy(), len(table)).values
+        except ExpressionError:
+            continue
+        code = written(parsed, PYTHON, ())
+        with np.errstate(all="ignore"):
+            theirs = eval(code, {**made, "table": table})
+        np.testing.assert_allclose(np.broadcast_to(theirs, 60), ours, rtol=1e-12, err_msg=code)
+        compared += 1
+    assert compared > 300
