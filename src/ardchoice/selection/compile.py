@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
@@ -225,6 +226,26 @@ def _shape_counts(terms: Sequence[Term]) -> Ints:
     for term, t in seen.items():
         counts[t] = len(term.how.shapes())
     return counts
+
+
+def forbidding(constraints: Constraints, banned: Mapping[int, str]) -> Constraints:
+    """The same rules where some terms, and those that need them, can never be in.
+
+    Raises
+    ------
+    SpecificationError
+        One of them must be in.
+    """
+    impossible, forced = {**constraints.impossible, **banned}, dict(constraints.why_forced)
+    _propagate(
+        constraints.terms,
+        list(constraints.needs),
+        list(constraints.partners),
+        [dict(c) for c in constraints.conflicts],
+        forced,
+        impossible,
+    )
+    return replace(constraints, impossible=impossible, forced=frozenset(forced), why_forced=forced)
 
 
 def _propagate(

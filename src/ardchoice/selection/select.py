@@ -15,12 +15,13 @@ from ardchoice.ard import ArdFit, Newton, fit_ard, sample_size
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design, running
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, SpecificationError
 from ardchoice.estimation import FoldScore, cross_validate
 from ardchoice.numerics import single_blas_thread
-from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.compile import compile_structure, forbidding
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import Criterion, bic, ebic_gamma
+from ardchoice.selection.divergence import MOST_DIVERGENCE_ROUNDS, diverging_terms
 from ardchoice.selection.prices import criterion_of, design_effects, formula_of
 from ardchoice.selection.reasons import explain_search, explain_threshold, some_segments
 from ardchoice.selection.refits import RefitCache
@@ -36,7 +37,7 @@ from ardchoice.selection.rules import (
     Threshold,
     must_be_rule,
 )
-from ardchoice.selection.search import Problem, SearchStep, search
+from ardchoice.selection.search import Found, Problem, SearchStep, search
 from ardchoice.selection.signs import SignRules, with_expected_signs
 from ardchoice.selection.structure import Sign, Structure
 from ardchoice.selection.surrogate import Surrogate
@@ -219,9 +220,16 @@ def _by_search(
     criterion = criterion_of(rule, fit, models.n, constraints)
     problem = Problem(models, constraints, criterion, signs)
     near = Surrogate(models.around_relevance(fit), models.columns) if few else None
-    begin = starts(fit, constraints, criterion)
-    begin += [s for s in map(partial(without_wrong_signs, problem), begin) if s not in begin]
-    found = search(problem, begin, progress=progress, surrogate=near)
+    found = _from_starts(fit, problem, near, progress)
+    for _ in range(MOST_DIVERGENCE_ROUNDS):
+        banned = diverging_terms(fit, problem.constraints, found.best, few)
+        if not banned:
+            break
+        try:
+            problem = replace(problem, constraints=forbidding(problem.constraints, banned))
+        except SpecificationError:
+            break
+        found = _from_starts(fit, problem, near, progress)
     alerts = _sign_alerts(problem, found.best.selected, found.best.beta)
     formula = formula_of(criterion, fit.data.n_persons)
     explained = replace(explain_search(problem, found), alerts=alerts, formula=formula)
@@ -232,6 +240,14 @@ def _by_search(
         f"search {models.passes}."
     )
     return replace(explained, notes=(*explained.notes, note))
+
+
+def _from_starts(
+    fit: ArdFit, problem: Problem, near: Surrogate | None, progress: Progress | None
+) -> Found:
+    begin = starts(fit, problem.constraints, problem.criterion)
+    begin += [s for s in map(partial(without_wrong_signs, problem), begin) if s not in begin]
+    return search(problem, begin, progress=progress, surrogate=near)
 
 
 def few_passes(fit: ArdFit) -> bool:
