@@ -85,6 +85,7 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
         ac.compare_families(late, "*: TT", families=[], folds=2),
         ac.specify(late, ac.SearchSpace(late), family=ac.Mixed(nodes=16)).joint,
+        ac.fit_ard(late, ac.SearchSpace(late), family=ac.Mixed()).spreads,
         STUDIES["honest"]().evaluated(folds=0, scenarios={"A": "B: unavailable"}).evaluation,
     ]
     found: dict[str, object] = {}

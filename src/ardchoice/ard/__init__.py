@@ -9,7 +9,7 @@ from ardchoice.ard.clustered import (
 )
 from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.evidence import laplace_evidence
-from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, Solver, fit_ard, must_be_solver
+from ardchoice.ard.fit import PAPER_LAMBDA_CUTOFF, Prior, fit_ard, must_be_solver
 from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.newton import Newton
 from ardchoice.ard.online_state import OnlineState
@@ -17,6 +17,8 @@ from ardchoice.ard.predict import posterior_probabilities
 from ardchoice.ard.quadratic import Quadratic, expand
 from ardchoice.ard.result import ArdFit
 from ardchoice.ard.sample import sample_size
+from ardchoice.ard.solving import Solver
+from ardchoice.ard.spreads import SpreadRelevance
 from ardchoice.ard.standardization import (
     ColumnMoments,
     Standardization,
@@ -39,6 +41,7 @@ __all__ = [
     "Prior",
     "Quadratic",
     "Solver",
+    "SpreadRelevance",
     "Standardization",
     "Step",
     "TermTests",

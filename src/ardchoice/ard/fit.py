@@ -6,27 +6,25 @@ import os
 import time
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice._types import Floats
 from ardchoice.ard.constants import diverging_constants
-from ardchoice.ard.dsvi import Dsvi, DsviPaper, run_dsvi, run_paper
+from ardchoice.ard.dsvi import Dsvi, DsviPaper
 from ardchoice.ard.groups import FREE, Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
-from ardchoice.ard.newton import Newton, run_newton
+from ardchoice.ard.newton import Newton
 from ardchoice.ard.online_state import OnlineState
-from ardchoice.ard.previous_data import PreviousData
-from ardchoice.ard.quadratic import Posterior, Quadratic, expand, posterior
 from ardchoice.ard.result import ArdFit
-from ardchoice.ard.settle import NEAR_SD
+from ardchoice.ard.solving import Solver, solve, solve_with_tastes
+from ardchoice.ard.spreads import spread_candidates
 from ardchoice.ard.standardization import moments_of, standardization_of
-from ardchoice.ard.subsample_start import SubsampleStart, subsample_start, term_columns
-from ardchoice.ard.trace import Progress, ProgressTrace, Step
+from ardchoice.ard.subsample_start import subsample_start
+from ardchoice.ard.trace import Progress, ProgressTrace
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, Execution, Rows, refuse_far_from_zero, running
 from ardchoice.errors import ArdchoiceError, ConvergenceWarning
@@ -34,17 +32,10 @@ from ardchoice.families import Family, Mnl, ParameterLayout, candidate_shapes, m
 from ardchoice.numerics import single_blas_thread
 from ardchoice.space import SearchSpace, Term, matches
 
-Solver = Newton | Dsvi | DsviPaper
-
 PAPER_LAMBDA_CUTOFF = 0.002
 """λ above which the paper keeps a term."""
 MOVING_NAMED = 5
 """Terms that are named where relevance did not converge."""
-MODE_PASSES = 50
-ROUNDING = 1e-12
-"""Share of a log-likelihood that rounding may cost."""
-MODE_TOLERANCE = 1e-7
-"""Move of a mean, in posterior standard deviations, that counts as none."""
 
 
 def must_be_solver(solver: object) -> Solver:
@@ -158,7 +149,9 @@ def fit_ard(
         design = _design(data, space, prior, memory)
         refuse_far_from_zero(data, design.encoding.terms)
         diverging = diverging_constants(data, design.encoding)
-        groups, term_group = make_groups(family.layout(design.encoding), prior, diverging)
+        candidates = spread_candidates(family, design.encoding)
+        searched = family if candidates is None else Mnl()
+        groups, term_group = make_groups(searched.layout(design.encoding), prior, diverging)
         report = ProgressTrace(
             PAPER_LAMBDA_CUTOFF if not isinstance(solver, Newton) else 0.0, progress
         )
@@ -169,12 +162,21 @@ def fit_ard(
         spread = moments_of(design, prior.standardised) if early is None else early.spread
         spread = spread if memory is None else memory.spread + spread
         standard = standardization_of(spread, design.encoding)
-        likelihood = FamilyLikelihood(design, standard.centre, standard.scale, family)
+        if candidates is not None:
+            standard = candidates.uncentred(standard, design.encoding)
+        likelihood = FamilyLikelihood(design, standard.centre, standard.scale, searched)
         # 2 · Maximise the evidence.
         before = None if memory is None else memory.earlier(standard)
-        outcome = _solve(solver, likelihood, groups, prior, report, before, early)
-        if likelihood.extras:
-            likelihood.sums(outcome.mean)
+        spreads = None
+        if candidates is not None:
+            outcome, tastes = solve_with_tastes(
+                solver, likelihood, groups, prior.fixed, report, candidates
+            )
+            family, likelihood, spreads = tastes.family, tastes.likelihood, tastes.spreads
+        else:
+            outcome = solve(solver, likelihood, groups, prior.fixed, report, before, early)
+            if likelihood.extras:
+                likelihood.sums(outcome.mean)
     # 3 · Say it term by term.
     lam = np.append(outcome.lam, np.inf)[term_group]
     post = outcome.post
@@ -210,6 +212,7 @@ def fit_ard(
         revisited=outcome.revisited,
         earlier=memory,
         execution=execution,
+        spreads=spreads,
     )
 
 
@@ -301,179 +304,3 @@ def _free_memory() -> int | None:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_AVPHYS_PAGES")
     except (ValueError, OSError, AttributeError):
         return None
-
-
-# -- Solving -------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, eq=False)
-class _Outcome:
-    """What every solver ends with."""
-
-    lam: Floats
-    mean: Floats
-    sd: Floats
-    quadratic: Quadratic
-    post: Posterior
-    trace: list[Step]
-    converged: bool
-    reason: str
-    moving: frozenset[int]
-    passes: float
-    revisited: int = 0
-
-
-def _solve(
-    solver: Solver,
-    likelihood: FamilyLikelihood,
-    groups: Groups,
-    prior: Prior,
-    report: ProgressTrace,
-    before: PreviousData | None,
-    early: SubsampleStart | None,
-) -> _Outcome:
-    if prior.fixed is not None:
-        return _by_mode(prior.fixed, likelihood, groups, report, before)
-    if isinstance(solver, Newton):
-        return _by_newton(solver, likelihood, groups, report, before, early)
-    if isinstance(solver, Dsvi):
-        return _by_dsvi(solver, likelihood, groups, report, before)
-    if before is not None:
-        raise ArdchoiceError(
-            "The published algorithm cannot go on from an earlier fit; Dsvi() can."
-        )
-    return _by_paper(solver, likelihood, groups, report)
-
-
-def _by_newton(
-    solver: Newton,
-    likelihood: FamilyLikelihood,
-    groups: Groups,
-    report: ProgressTrace,
-    before: PreviousData | None,
-    early: SubsampleStart | None,
-) -> _Outcome:
-    terms = term_columns(likelihood.design)
-    begin = None if early is None else early.run
-    run = run_newton(solver, likelihood, groups, terms, report, before, begin)
-    if early is not None:
-        run = replace(run, reason=f"{run.reason}; {early.said}")
-    post = posterior(run.quadratic, groups, run.lam)
-    return _Outcome(
-        run.lam,
-        post.mean,
-        np.sqrt(post.variance),
-        run.quadratic,
-        post,
-        run.trace,
-        run.converged,
-        run.reason,
-        run.moving,
-        run.passes,
-        run.revisited,
-    )
-
-
-def _by_mode(
-    fixed: float,
-    likelihood: FamilyLikelihood,
-    groups: Groups,
-    report: ProgressTrace,
-    before: PreviousData | None,
-) -> _Outcome:
-    """With λ given, only the posterior mode is to be found: Newton's method on a ridge."""
-    if not fixed > 0:
-        raise ArdchoiceError(f"A fixed prior variance must be above zero, not {fixed}.")
-    lam = np.full(groups.n, float(fixed))
-    precision = groups.precision(lam)
-    mean, trace, revisited = np.zeros(len(groups.of)), [], 0
-    sd, moved = np.ones(len(mean)), np.inf
-    best, height = mean, -np.inf
-    for passes in range(1, MODE_PASSES + 1):
-        quadratic = expand(likelihood.sums(mean), mean)
-        if before is not None:
-            # Not while the mean moves far; and what stood before was seen less well.
-            if moved <= NEAR_SD and not before.is_near(mean, sd):
-                before, revisited, height = before.revisit(mean), revisited + before.n, -np.inf
-            quadratic = quadratic + before.quadratic
-        here = quadratic.value(mean) - 0.5 * float(precision @ mean**2)
-        if here < height - ROUNDING * abs(height):
-            # A step that falls was too long.
-            mean = 0.5 * (mean + best)
-            continue
-        best, height = mean, here
-        post = posterior(quadratic, groups, lam)
-        sd = np.sqrt(post.variance)
-        moved = float(np.max(np.abs(post.mean - mean) / sd))
-        mean = post.mean
-        trace.append(report(passes, MODE_PASSES, post.log_evidence, lam, groups.n))
-        if moved < MODE_TOLERANCE and (before is None or before.is_near(mean, sd)):
-            break
-    converged = moved < MODE_TOLERANCE
-    return _Outcome(
-        lam,
-        mean,
-        np.sqrt(post.variance),
-        quadratic,
-        post,
-        trace,
-        converged,
-        "the mode stands still" if converged else "the mode still moves",
-        frozenset(),
-        passes,
-        revisited,
-    )
-
-
-def _by_dsvi(
-    solver: Dsvi,
-    likelihood: FamilyLikelihood,
-    groups: Groups,
-    report: ProgressTrace,
-    before: PreviousData | None,
-) -> _Outcome:
-    known = None if before is None else before.quadratic
-    run = run_dsvi(solver, likelihood, groups, report, known)
-    q = run.state.q
-    quadratic = expand(likelihood.sums(q.mean), q.mean)
-    if known is not None:
-        quadratic = quadratic + known
-    reason = (
-        f"{solver.quiet} quiet epochs in a row"
-        if run.converged
-        else f"{len(run.moving)} terms still moving after {solver.max_epochs} epochs"
-    )
-    return _Outcome(
-        q.lam,
-        q.mean,
-        np.sqrt(q.variance),
-        quadratic,
-        posterior(quadratic, groups, q.lam),
-        run.trace,
-        run.converged,
-        reason,
-        frozenset(run.moving.tolist()),
-        len(run.trace),
-    )
-
-
-def _by_paper(
-    solver: DsviPaper, likelihood: FamilyLikelihood, groups: Groups, report: ProgressTrace
-) -> _Outcome:
-    q, trace = run_paper(solver, likelihood, groups, report)
-    quadratic = expand(likelihood.sums(q.mean), q.mean)
-    lam = q.lam(groups)
-    done = solver.steps >= DsviPaper.steps
-    reason = f"the schedule of {solver.steps:,} steps is over"
-    return _Outcome(
-        lam,
-        q.mean,
-        q.scale,
-        quadratic,
-        posterior(quadratic, groups, lam),
-        trace,
-        done,
-        reason,
-        frozenset(),
-        solver.steps / solver.batches,
-    )

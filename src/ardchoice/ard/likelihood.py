@@ -142,7 +142,8 @@ class FamilyLikelihood:
         """All rows once, in random batches; of a design too large to keep, in random ranges."""
         if not isinstance(self.family, Mnl):
             raise ArdchoiceError(
-                f"Dsvi() and Dsvi.paper() are for the multinomial logit; for the "
+                "Dsvi() is for the multinomial logit and for mixed logits with normal, "
+                "uncorrelated tastes, Dsvi.paper() for the multinomial logit; for this "
                 f"{self.family.title.lower()} use solver=Newton()."
             )
         count = max(1, min(count, self.n))

@@ -20,6 +20,7 @@ from ardchoice.ard.clustered import (
 )
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.likelihood import FamilyLikelihood
+from ardchoice.ard.mixed import taste_meat
 from ardchoice.ard.online_state import OnlineState, draw_memory
 from ardchoice.ard.quadratic import (
     Quadratic,
@@ -29,6 +30,7 @@ from ardchoice.ard.quadratic import (
     sparsity_quality,
 )
 from ardchoice.ard.relevance import gain
+from ardchoice.ard.spreads import SpreadRelevance, spread_candidates
 from ardchoice.ard.standardization import ColumnMoments, Standardization
 from ardchoice.ard.trace import Step
 from ardchoice.data import ChoiceData, grouped_by_person
@@ -40,8 +42,10 @@ from ardchoice.space import SearchSpace, Term
 from ardchoice.text import WIDTH, brief, p_value, table
 
 if TYPE_CHECKING:
-    from ardchoice.ard.fit import Prior, Solver
+    from ardchoice.ard.fit import Prior
+    from ardchoice.ard.solving import Solver
 
+SPREAD_HEAD = ["term", "lambda", "evidence", "p", "lambda sd", "evidence sd", "p sd"]
 RELEVANCE_HEAD = ["term", "columns", "lambda", "evidence", "statistic", "p"]
 ASSUMED_DESIGN_EFFECT = 4.0
 """Where persons have several answers, until it is known."""
@@ -94,6 +98,8 @@ class ArdFit:
         Parameters of the family besides coefficients, by name, at their best at the mean.
     execution
         The executor and threads it was given, for what follows from it.
+    spreads
+        Of a mixed logit: how relevant it is that the coefficients of a term differ between persons.
     """
 
     space: SearchSpace
@@ -122,6 +128,7 @@ class ArdFit:
     family: Family = field(default_factory=Mnl)
     extras: dict[str, float] = field(default_factory=dict)
     execution: Execution = field(default=Execution(), repr=False)
+    spreads: SpreadRelevance | None = None
 
     @property
     def terms(self) -> tuple[Term, ...]:
@@ -190,6 +197,7 @@ class ArdFit:
         with running(self.execution), single_blas_thread():
             design = Design(grouped_by_person(self.data), self.encoding)
             likelihood = FamilyLikelihood(design, self.centre, self.scale, self.family, self.extras)
+            tastes = None if self.spreads is None else spread_candidates(self.family, self.encoding)
             n, weight = len(self.data), self.data.total_weight / len(self.data)
             interaction = np.array([bool(t.by) for t in self.terms])
             strong = self.statistic > START_PRICE_SHARE * groups.sizes * np.log(max(n, 2))
@@ -214,7 +222,11 @@ class ArdFit:
             clear = tested(self.quadratic, guess, start, n).in_model
             # 2 · Scores at their estimates.
             at = restricted_estimate(self.quadratic, groups, clear)
-            meat, quadratic = clustered_meat(likelihood, at)
+            if tastes is None or self.spreads is None:
+                meat, quadratic = clustered_meat(likelihood, at)
+            else:
+                tau = tastes.of_names(self.spreads)
+                meat, quadratic = taste_meat(design, likelihood.blocks, tastes, tau, at)
             if self.continues:
                 # Scores of earlier data are gone: as clustered as these.
                 ratio = np.trace(self.quadratic.curvature) / np.trace(quadratic.curvature)
@@ -271,10 +283,24 @@ class ArdFit:
         p_adjusted (false discovery rate over all candidates), design_effect (variance of the score
         of the term, clustered by person, over that of independent answers), mean and sd (posterior
         of its standardised coefficients). λ and evidence count all answers as independent.
+
+        Of a mixed logit also, of the variance between persons: lambda_sd, evidence_sd, statistic_sd
+        and p_value_sd (see `SpreadRelevance`), and a row for every error component, which has no
+        mean. λ and evidence of means are then those with tastes integrated out.
         """
         frame = self.relevance()
         frame = frame.sort_values(["lambda", "statistic"], ascending=False, kind="stable")
+        if self.spreads is not None:
+            frame = self._with_spreads(frame, self.spreads)
         return frame.reset_index(drop=True)
+
+    def _with_spreads(self, frame: pd.DataFrame, spreads: SpreadRelevance) -> pd.DataFrame:
+        """The rows of terms with what is known of their spreads, and those of error components."""
+        known = spreads.table()
+        names = ["lambda_sd", "evidence_sd", "statistic_sd", "p_value_sd"]
+        of_terms = known[spreads.terms >= 0].set_index("term")[names]
+        components = known[spreads.terms < 0]
+        return pd.concat([frame.join(of_terms, on="term"), components], ignore_index=True)
 
     def coefficients(self) -> pd.DataFrame:
         """Posterior mean and standard deviation of every coefficient, in the user's units."""
@@ -289,7 +315,7 @@ class ArdFit:
         head = f"Relevance: {active} of {len(self.lam)} terms active, {verdict}"
         return block(
             head,
-            html_table(self._rows(max(active, 1)), RELEVANCE_HEAD),
+            html_table(*self._shown(max(active, 1))),
             paragraph(f"{self.solver.name}: {self.reason}. {self._assumptions}"),
         )
 
@@ -313,24 +339,43 @@ class ArdFit:
             more = f" and {len(self.moving) - 5} more" if len(self.moving) > 5 else ""
             head += f"\nstill moving: {shown}{more}"
         return (
-            f"{head}\n\n{table(self._rows(max(active, 1)), RELEVANCE_HEAD)}\n"
+            f"{head}\n\n{table(*self._shown(max(active, 1)))}\n"
             f"{textwrap.fill(self._assumptions, WIDTH)}"
         )
 
-    def _rows(self, most: int) -> list[list[str]]:
-        """The most relevant terms as text."""
-        frame = self.table().head(most)
-        cells = frame[["lambda", "evidence", "statistic", "p_value"]].to_numpy(dtype=float)
+    def _shown(self, most: int) -> tuple[list[list[str]], list[str]]:
+        """The most relevant terms as text, and what their columns are called."""
+        frame = self.table()
+        if self.spreads is None:
+            names = ["lambda", "evidence", "statistic", "p_value"]
+            cells = frame.head(most)[names].to_numpy(dtype=float)
+            each = zip(frame["term"], frame["columns"], cells, strict=False)
+            return [
+                [term, str(k), brief(lam), brief(lost), f"{chi:.1f}", p_value(p)]
+                for term, k, (lam, lost, chi, p) in each
+            ], RELEVANCE_HEAD
+        active = (frame["lambda"].fillna(0) > 0) | (frame["lambda_sd"].fillna(0) > 0)
+        names = ["lambda", "evidence", "p_value", "lambda_sd", "evidence_sd", "p_value_sd"]
+        cells = frame[active][names].to_numpy(dtype=float)
+
+        def text(k: int, value: float) -> str:
+            if np.isnan(value):
+                return "."
+            return p_value(value) if names[k].startswith("p_value") else brief(value)
+
         return [
-            [term, str(k), brief(lam), brief(lost), f"{chi:.1f}", p_value(p)]
-            for term, k, (lam, lost, chi, p) in zip(
-                frame["term"], frame["columns"], cells, strict=True
-            )
-        ]
+            [term, *(text(k, v) for k, v in enumerate(row))]
+            for term, row in zip(frame[active]["term"], cells, strict=True)
+        ], SPREAD_HEAD
 
     @property
     def _assumptions(self) -> str:
         """What the table counts as independent."""
+        if self.spreads is not None:
+            return (
+                "sd: the variance of a coefficient between persons; its λ is zero where choices do "
+                "not support that they differ. Tastes are integrated out, persons are independent."
+            )
         if not self.persons_repeat:
             return "p: score test with robust variances; λ and evidence assume the model is right."
         typical = float(np.median(self.tests.design_effect))

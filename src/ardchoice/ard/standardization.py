@@ -82,10 +82,15 @@ def free_centre(centre: Floats, scale: Floats, encoding: Encoding) -> Floats:
     Such a shift changes no probability, whatever other terms there are. Left where they are, such
     columns (a time plus 3e7) lose their digits in sums of squares.
     """
-    _, parts, can = _by_constants(encoding)
-    alike = can & (np.abs(parts) < 1e-9).all(axis=0)
+    alike = shifts_alike(encoding)
     far = np.abs(centre) > FAR_FROM_ZERO * np.where(scale > 0, scale, 1.0)
     return np.where(alike & far, centre, 0.0)
+
+
+def shifts_alike(encoding: Encoding) -> npt.NDArray[np.bool_]:
+    """Where a shift of the column moves all alternatives by the same; shape (D,)."""
+    _, parts, can = _by_constants(encoding)
+    return np.asarray(can & (np.abs(parts) < 1e-9).all(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

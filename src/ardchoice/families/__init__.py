@@ -37,7 +37,9 @@ from ardchoice.families.mixed.modes import ModeMeasure, ModeSums, TasteColumn, t
 from ardchoice.families.mixed.persons import Component
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mixed.quick import QuickFit, QuickFits
-from ardchoice.families.mixed.structure import structure_of
+from ardchoice.families.mixed.search import candidates_of
+from ardchoice.families.mixed.structure import Spread, structure_of
+from ardchoice.families.mixed.taste_pass import PersonTastes, TastePass, TasteSums
 from ardchoice.families.mixed.tastes import TasteDraws, coefficient_draws, taste_draws
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.bounds import proves_maximum
@@ -95,6 +97,7 @@ __all__ = [
     "Parameter",
     "ParameterLayout",
     "PersonQuadratics",
+    "PersonTastes",
     "Prediction",
     "Profile",
     "ProfilePoint",
@@ -105,15 +108,19 @@ __all__ = [
     "Scores",
     "Separation",
     "Shape",
+    "Spread",
     "Start",
     "TasteColumn",
     "TasteDraws",
     "TasteEvidence",
     "TasteKind",
+    "TastePass",
     "TasteSet",
+    "TasteSums",
     "candidate_parameters",
     "candidate_shapes",
     "candidate_subsets",
+    "candidates_of",
     "check_identification",
     "check_separation",
     "choice_probabilities",

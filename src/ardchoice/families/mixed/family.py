@@ -276,6 +276,9 @@ class Mixed(Family):
         single_precision: bool = False,
     ) -> Sums:
         """Simulated log-likelihood over persons, gradient, Hessian."""
+        if not structure_of(layout).q and self.space == "preference":
+            # A search may drop every term that is random.
+            return Mnl().evaluate(theta, block, layout, order, single_precision=single_precision)
         structure, found = self._simulate(theta, block, layout, order, single_precision)
         weight = unit_weights(block, structure)
         gradient = found.scores @ weight if order else np.empty(0)
