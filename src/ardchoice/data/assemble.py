@@ -16,7 +16,7 @@ from ardchoice.data.draft import FIX_OR_DROP, Draft, RowCount, SituationIndex, w
 from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.long import LongRows
 from ardchoice.data.number_text import NumberFormat
-from ardchoice.data.person_rows import person_codes
+from ardchoice.data.person_rows import distinct_ids, person_codes
 from ardchoice.data.recode import Coded, Counted, Numeric, Recoding, pooled, recode
 from ardchoice.data.roles import (
     explicit_roles,
@@ -213,11 +213,11 @@ def finish(draft: Draft) -> ChoiceData:
             problems = check(draft)
     if any(p.severity == "error" for p in problems):
         raise DataError(problems)
-    person = draft.data.person
-    if person is not None:
-        person = person_codes(person)
+    person, ids = draft.data.person, None
+    if person is not None and draft.person_ids is not None:
+        person, ids = person_codes(person), distinct_ids(draft.person_ids)
         refuse_one_person(draft, int(person.max(initial=0)) + 1, len(person))
-    data = replace(draft.data, person=person, warnings=tuple(problems))
+    data = replace(draft.data, person=person, person_ids=ids, warnings=tuple(problems))
     return counted_rows(data) if is_counted(data) else with_scaled_weights(data)
 
 

@@ -146,6 +146,9 @@ class ChoiceData:
         The folder that the arrays are mapped from; None for data in memory.
     weight_scale
         By which the weights of the table were multiplied, so that their mean is one.
+    person_ids
+        The id that every person has in the table, by number; shape (persons,). None where only
+        numbers are known.
     """
 
     alternatives: tuple[str, ...]
@@ -160,9 +163,11 @@ class ChoiceData:
     source: Source | None = None
     mapped_from: MappedFolder | None = None
     weight_scale: float = 1.0
+    person_ids: npt.NDArray[Any] | None = None
 
     def __post_init__(self) -> None:
         arrays = [self.available, self.choice, self.person, self.weight, self.situation]
+        arrays.append(self.person_ids)
         arrays += [a.values for a in self.attributes.values()]
         arrays += [c.values for c in self.covariates.values()]
         for array in arrays:
@@ -181,6 +186,12 @@ class ChoiceData:
     def n_persons(self) -> int | None:
         """Number of persons, or None when the data have no person ids."""
         return None if self.person is None else int(self.person.max(initial=-1)) + 1
+
+    def ids_of(self, persons: npt.NDArray[np.intp]) -> npt.NDArray[Any]:
+        """The ids in the table of some persons; their numbers where no ids are known."""
+        if self.person_ids is None or len(self.person_ids) != self.n_persons:
+            return persons
+        return np.asarray(self.person_ids[persons])
 
     @property
     def is_memory_mapped(self) -> bool:
@@ -299,7 +310,11 @@ class ChoiceData:
         return self._taken(index)
 
     def _taken(self, index: npt.NDArray[np.intp]) -> ChoiceData:
-        person = None if self.person is None else person_codes(self.person[index])
+        person, ids = None, None
+        if self.person is not None:
+            before = self.person[index]
+            person = person_codes(before)
+            ids = None if self.person_ids is None else self.ids_of(np.unique(before))
         return replace(
             self,
             mapped_from=None,
@@ -312,6 +327,7 @@ class ChoiceData:
             person=person,
             weight=None if self.weight is None else self.weight[index],
             situation=self.situation[index],
+            person_ids=ids,
         )
 
     def with_choice(self, choice: npt.ArrayLike) -> ChoiceData:

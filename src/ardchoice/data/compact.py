@@ -29,7 +29,7 @@ from ardchoice.files import checksum
 
 Array = npt.NDArray[Any]
 
-SCHEMA = 3
+SCHEMA = 4
 """Of the folder; another one is not opened."""
 MANIFEST = "manifest.json"
 WHOLE = (np.int8, np.int16, np.int32, np.int64)
@@ -163,6 +163,13 @@ def store_columns(
     return stored
 
 
+def store_whole(folder: Path, name: str, values: Array) -> Stored:
+    """A column that is at hand; shape (n,)."""
+    column = Column(folder, name)
+    column.append(values)
+    return store_columns(folder, name, [column], flat=True)
+
+
 def write_manifest(
     folder: Path,
     data: ChoiceData,
@@ -265,6 +272,7 @@ def open_compact(folder: Path, *, verify: bool = True) -> ChoiceData:
             for p in content["warnings"]
         ),
         weight_scale=content["weight_scale"],
+        person_ids=arrays.get("person_ids"),
     )
     data.__dict__["n_persons"] = content["persons"]
     data.__dict__["times_available"] = np.array(content["times_available"], dtype=np.intp)
@@ -369,8 +377,12 @@ def write_compact(data: ChoiceData, folder: Path, rows: npt.NDArray[np.intp] | N
         if data.choice is not None:
             put("choice", data.choice)
         if person is not None:
-            person = person if rows is None else person_codes(person[rows])
+            before = person if rows is None else person[rows]
+            person = person if rows is None else person_codes(before)
             put("person", person, at=None)
+            if data.person_ids is not None:
+                ids = data.person_ids if rows is None else data.ids_of(np.unique(before))
+                files["person_ids"] = store_whole(folder, "person_ids", ids)
         if data.weight is not None:
             put("weight", data.weight, float)
         put("situation", data.situation)

@@ -22,6 +22,22 @@ def person_codes(ids: AnyArray) -> Ints:
     return np.asarray(pd.factorize(ids, sort=True)[0].astype(np.intp))
 
 
+def distinct_ids(ids: AnyArray) -> AnyArray:
+    """The id of every person, in the order of `person_codes`: numbers, else text; shape (persons,).
+
+    Parameters
+    ----------
+    ids
+        As they are in the table; shape (N,).
+    """
+    found = np.asarray(pd.factorize(ids, sort=True)[1])
+    if found.dtype.kind == "f" and np.array_equal(found, np.rint(found)):
+        return found.astype(np.int64)
+    if found.dtype.kind in "iufU":
+        return found
+    return np.array([str(one) for one in found], dtype=np.str_)
+
+
 def person_starts(data: ChoiceData) -> Ints | None:
     """The first row of every person; None without persons, or where their rows are scattered."""
     return data.cached("person_starts", lambda: _person_starts(data))

@@ -31,11 +31,18 @@ from ardchoice.data.batches import Files, find_files, streams
 from ardchoice.data.cache import cache_folder, cached
 from ardchoice.data.checks import check, refuse_one_person
 from ardchoice.data.choices import ChoiceData
-from ardchoice.data.compact import Column, Stored, store_columns, with_source, write_manifest
+from ardchoice.data.compact import (
+    Column,
+    Stored,
+    store_columns,
+    store_whole,
+    with_source,
+    write_manifest,
+)
 from ardchoice.data.derived import needed_columns, with_derived
 from ardchoice.data.draft import Draft, RowCount, with_variables
 from ardchoice.data.learning import MOST_INVALID_ROWS, learn, wanted_rows, whole_situations
-from ardchoice.data.person_rows import person_codes
+from ardchoice.data.person_rows import distinct_ids, person_codes
 from ardchoice.data.roles import must_have
 from ardchoice.data.source import ReadingOptions
 from ardchoice.data.tables import Table, open_table
@@ -319,6 +326,8 @@ class _Streamed:
             ids = np.array(list(writer.persons), dtype=object)
             changes["person"] = person_codes(ids).astype(np.int32)
         files = writer.finish(changes, bool((counted.available == n).all()))
+        if writer.persons:
+            files["person_ids"] = store_whole(self.folder, "person_ids", distinct_ids(ids))
         write_manifest(
             self.folder,
             replace(data, warnings=tuple(problems), weight_scale=scale),

@@ -17,7 +17,7 @@ from ardchoice.numerics import map_reduce
 
 
 def individuals(model: Model, data: ChoiceData) -> pd.DataFrame:
-    """A row per person (per situation without persons), in the order of the data."""
+    """A row per person, by their ids (per situation without persons), in the order of the data."""
     inside = model.on(grouped_by_person(data))
     measure = _IndividualMeasure(inside.family, inside.layout, inside.theta)
     found = map_reduce(measure, inside.design.passing())
@@ -26,7 +26,7 @@ def individuals(model: Model, data: ChoiceData) -> pd.DataFrame:
         index = pd.Index(data.situation, name="situation")
     else:
         persons = np.concatenate([p for p in found.persons if p is not None])
-        index = pd.Index(persons, name="person")
+        index = pd.Index(data.ids_of(persons), name="person")
     return pd.DataFrame(values, index=index, columns=list(found.columns))
 
 
