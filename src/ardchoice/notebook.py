@@ -9,8 +9,9 @@ MOST_ROWS = 30
 """Rows of a table that are shown."""
 MOST_LINES = 12
 """Lines of a folded list that are shown."""
-_LEFT = ' style="text-align:left"'
-_RIGHT = ' style="text-align:right"'
+_LEFT = ' style="text-align:left;padding:1px 1em 1px 0"'
+_RIGHT = ' style="text-align:right;padding:1px 1em 1px 0"'
+_TABLE = ' style="border-collapse:collapse;margin:0.5em 0"'
 _PRE = ' style="margin:0;white-space:pre-wrap"'
 
 
@@ -49,7 +50,7 @@ def html_table(
     body = "".join(_row("td", row, left) for row in rows[:most])
     more = len(rows) - most
     below = paragraph(f"... and {more:,} more rows") if more > 0 else ""
-    return f"<table><thead>{head}</thead><tbody>{body}</tbody></table>{below}"
+    return f"<table{_TABLE}><thead>{head}</thead><tbody>{body}</tbody></table>{below}"
 
 
 def _row(tag: str, cells: Sequence[str], left: int) -> str:

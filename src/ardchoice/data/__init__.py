@@ -49,13 +49,24 @@ from ardchoice.data.tables import (
 )
 from ardchoice.data.tally import count_numbers
 from ardchoice.data.text_format import TextFormat, TextOptions
+from ardchoice.data.units import (
+    LONGEST_LABEL,
+    LONGEST_UNIT,
+    PERIODS,
+    check_units,
+    hours_in,
+    text_mistake,
+)
 
 __all__ = [
     "CODE_LEVELS",
     "FALSE_WORDS",
     "FIX_OR_DROP",
+    "LONGEST_LABEL",
+    "LONGEST_UNIT",
     "MISSING_TEXTS",
     "NOISE_PREFIX",
+    "PERIODS",
     "TRUE_WORDS",
     "Attribute",
     "Categorical",
@@ -76,6 +87,7 @@ __all__ = [
     "TextOptions",
     "Values",
     "as_numbers",
+    "check_units",
     "count_numbers",
     "datasets",
     "draw_choices",
@@ -83,6 +95,7 @@ __all__ = [
     "every_situation",
     "factorise",
     "grouped_by_person",
+    "hours_in",
     "label",
     "look_at",
     "mostly_numbers",
@@ -102,6 +115,7 @@ __all__ = [
     "swissmetro",
     "swissmetro_choices",
     "swissmetro_specification",
+    "text_mistake",
     "values_of",
     "weighted_quantiles",
     "whole_person_ranges",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, TypeVar
@@ -257,6 +257,36 @@ class ChoiceData:
             return f"{text}, sum {self.total_weight:,.6g}"
         total = self.total_weight / self.weight_scale
         return f"{text}, scaled to mean one (sum in the table: {total:,.6g})"
+
+    def unit(self, name: str) -> str:
+        """The unit of an attribute or covariate; empty where none was given."""
+        return "" if self.source is None else self.source.units.get(name, "")
+
+    def label(self, name: str) -> str:
+        """What reports call an attribute or covariate: its label, else its name."""
+        return name if self.source is None else self.source.labels.get(name, name)
+
+    def described(self, name: str) -> str:
+        """Label and unit, ``travel time (min)``; the name where neither was given."""
+        label, unit = self.label(name), self.unit(name)
+        return f"{label} ({unit})" if unit else label
+
+    def units_text(self, names: Iterable[str] | None = None) -> str:
+        """What names stand for, ``TT: travel time (min); CO: CHF``; empty where nothing is given.
+
+        Parameters
+        ----------
+        names
+            Which. Default: all that have a label or a unit.
+        """
+        parts = []
+        for name in [*self.attributes, *self.covariates] if names is None else names:
+            label, unit = self.label(name), self.unit(name)
+            if label != name:
+                parts.append(f"{name}: {self.described(name)}")
+            elif unit:
+                parts.append(f"{name}: {unit}")
+        return "; ".join(parts)
 
     def times_chosen(self) -> npt.NDArray[np.float64]:
         """How often each alternative was chosen, weights counted; shape (J,)."""

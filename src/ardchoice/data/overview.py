@@ -30,7 +30,7 @@ def describe(data: ChoiceData) -> str:
     if not len(data):
         return f"no choice situations, {len(data.alternatives)} alternatives"
     parts = [_head(data), _alternatives(data), _attributes(data)]
-    parts += [_covariates(data), _problems(data, "warning"), _problems(data, "note")]
+    parts += [_covariates(data), _labels(data), _problems(data, "warning"), _problems(data, "note")]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -41,10 +41,10 @@ def choices_html(data: ChoiceData) -> str:
     title, *more = _head(data).split("\n")
     numeric = [a for a in data.attributes.values() if a.levels is None]
     rows = [
-        [_name(a.name), _where(data, a), *_range(data, a, None)]
+        [_with_unit(data, a.name), _where(data, a), *_range(data, a, None)]
         for a in numeric[:MOST_ROWS_IN_NOTEBOOK]
     ]
-    covariates = [[_name(c.name), _covariate_text(c)] for c in data.covariates.values()]
+    covariates = [[_with_unit(data, c), _covariate_text(x)] for c, x in data.covariates.items()]
     covariates += [
         [_name(a.name), f"attribute of {_where(data, a)}; {_levels(a)}"]
         for a in data.attributes.values()
@@ -53,10 +53,11 @@ def choices_html(data: ChoiceData) -> str:
     share = "share" if data.weight is None else "weighted share"
     return block(
         title,
-        *(paragraph(line.strip()) for line in more),
+        paragraph("; ".join(line.strip() for line in more)),
         html_table(_alternative_rows(data), ["alternative", "available", "chosen", share]),
         html_table(rows, ["attribute", "alternatives", "min", "mean", "max"], left=2),
         html_table(covariates, ["covariate", "values"], left=2),
+        folded("labels", [] if data.source is None else map(": ".join, data.source.labels.items())),
         folded("warnings", [p.message for p in data.warnings if p.severity == "warning"]),
         folded("notes", [p.message for p in data.warnings if p.severity == "note"]),
     )
@@ -65,6 +66,19 @@ def choices_html(data: ChoiceData) -> str:
 def _name(text: str, width: int = NAME_WIDTH) -> str:
     """A name on one line of at most `width` characters."""
     return shorten(" ".join(text.split()), width)
+
+
+def _with_unit(data: ChoiceData, name: str) -> str:
+    """A name with its unit in brackets, if it has one."""
+    unit = data.unit(name)
+    return f"{_name(name, NAME_WIDTH - len(unit) - 3)} ({unit})" if unit else _name(name)
+
+
+def _labels(data: ChoiceData) -> str:
+    """What names stand for, where labels were given."""
+    labels = {} if data.source is None else data.source.labels
+    lines = [line for name, label in labels.items() for line in _wrap(f"{name}: {label}", 2)]
+    return _titled("label", lines)
 
 
 def _number(value: float) -> str:
@@ -126,7 +140,7 @@ def _attributes(data: ChoiceData) -> str:
     rows: list[list[str]] = []
     categorical: list[str] = []
     for attribute in data.attributes.values():
-        name = _name(attribute.name)
+        name = _with_unit(data, attribute.name)
         if attribute.levels is not None:
             categorical += _wrap(f"{name}  {_where(data, attribute)}  {_levels(attribute)}", 2)
         elif len(attribute.alternatives) > MOST_ALTERNATIVES:
@@ -160,7 +174,7 @@ def _range(data: ChoiceData, attribute: Attribute, alternative: int | None) -> l
 
 
 def _covariates(data: ChoiceData) -> str:
-    names = {c: _name(c) for c in data.covariates}
+    names = {c: _with_unit(data, c) for c in data.covariates}
     width = max(map(len, names.values()), default=0)
     lines: list[str] = []
     for name, covariate in data.covariates.items():

@@ -26,6 +26,7 @@ from ardchoice.data.source import (
 )
 from ardchoice.data.stream import read_table
 from ardchoice.data.tables import open_table
+from ardchoice.data.units import check_units
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 
 
@@ -45,6 +46,8 @@ def read_wide(
     derive: Mapping[str, str] | None = None,
     where: str | None = None,
     max_levels: int = 50,
+    units: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     separator: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -95,6 +98,12 @@ def read_wide(
     max_levels
         The most levels that a categorical variable may have unless they are listed; more are an
         error, as are nearly as many as there are rows. Default: 50.
+    units
+        Attribute or covariate -> its unit, such as ``{"TT": "min", "CO": "CHF"}``: shown in tables,
+        figures and reports, which put willingness to pay for time per hour. Default: none.
+    labels
+        Attribute or covariate -> what reports and figures call it, such as
+        ``{"TT": "travel time"}``. Default: its name.
     separator, encoding, decimal
         Of a text table. Default: detected.
     comment
@@ -132,6 +141,8 @@ def read_long(
     derive: Mapping[str, str] | None = None,
     where: str | None = None,
     max_levels: int = 50,
+    units: Mapping[str, str] | None = None,
+    labels: Mapping[str, str] | None = None,
     separator: str | None = None,
     encoding: str | None = None,
     decimal: str | None = None,
@@ -184,6 +195,12 @@ def read_long(
     max_levels
         The most levels that a categorical variable may have unless they are listed; more are an
         error, as are nearly as many as there are rows. Default: 50.
+    units
+        Attribute or covariate -> its unit, such as ``{"TT": "min", "CO": "CHF"}``: shown in tables,
+        figures and reports, which put willingness to pay for time per hour. Default: none.
+    labels
+        Attribute or covariate -> what reports and figures call it, such as
+        ``{"TT": "travel time"}``. Default: its name.
     separator, encoding, decimal
         Of a text table. Default: detected.
     comment
@@ -211,8 +228,12 @@ def _options(layout: Layout, arguments: Mapping[str, Any]) -> ReadingOptions:
     named = {f.name for f in fields(ReadingOptions)}
     given = {name: value for name, value in arguments.items() if name in named}
     given["missing_values"] = missing_labels(given["missing_values"])
-    given["derive"] = given["derive"] or {}
-    return ReadingOptions(layout=layout, **given)
+    for name in ("derive", "units", "labels"):
+        given[name] = {} if given[name] is None else given[name]
+    options = ReadingOptions(layout=layout, **given)
+    known = {**options.named_attributes(), **options.named_covariates()}
+    check_units(options.units, options.labels, known)
+    return options
 
 
 def _announced(data: ChoiceData) -> ChoiceData:

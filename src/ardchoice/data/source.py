@@ -54,6 +54,10 @@ class ReadingOptions(TextOptions):
         A condition over columns; rows where it does not hold are dropped. Default: none.
     max_levels
         The most levels of a category whose levels are not listed. Default: 50.
+    units
+        Attribute or covariate -> its unit, such as ``min`` or ``CHF``. Default: none.
+    labels
+        Attribute or covariate -> what reports and figures call it. Default: its name.
     """
 
     layout: Layout
@@ -72,6 +76,8 @@ class ReadingOptions(TextOptions):
     derive: Mapping[str, str] = field(default_factory=dict)
     where: str | None = None
     max_levels: int = 50
+    units: Mapping[str, str] = field(default_factory=dict)
+    labels: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def situation_unit(self) -> str:

@@ -29,7 +29,7 @@ from ardchoice.estimation.scenarios import (
     parse_changes,
 )
 from ardchoice.estimation.simulate import simulate_choices
-from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity
+from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity, units_sentence
 from ardchoice.estimation.taste_distributions import Taste, distributions, draw_tastes
 from ardchoice.estimation.wtp import is_saved, levels_of
 
@@ -80,5 +80,6 @@ __all__ = [
     "refit_near",
     "simulate_choices",
     "sloped_attributes",
+    "units_sentence",
     "wald_test",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 import pandas as pd
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData, must_be_choice_data
+from ardchoice.data import PERIODS, ChoiceData, hours_in, must_be_choice_data
 from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.bootstrap import Bootstrap, bootstrap
@@ -592,6 +592,7 @@ class Result(Estimates):
         *,
         by: Sequence[str] | None = None,
         data: ChoiceData | None = None,
+        per: str | None = None,
         cov: Covariance | None = None,
         level: float = 0.95,
     ) -> pd.DataFrame:
@@ -623,6 +624,9 @@ class Result(Estimates):
             with, or the classes of a latent class logit. ``[]`` for none.
         data
             Situations to average over. Default: those of the estimation.
+        per
+            ``"second"``, ``"minute"``, ``"hour"`` or ``"day"``, for an attribute whose unit is one
+            of time: the value of time in cost per hour. Default: per unit of the attribute.
         cov, level
             Which covariance, and the level of the interval.
 
@@ -642,6 +646,11 @@ class Result(Estimates):
             return found
 
         found = self._with_shape_gradients(compute)
+        if per is not None:
+            factor = _units_in(per, attribute, self.data.unit(attribute))
+            found = [
+                replace(e, value=factor * e.value, gradient=factor * e.gradient) for e in found
+            ]
         keys = ["alternative", "segment", *(["level"] if found[0].level else []), "n"]
         return self._derived(found, keys, cov, level)
 
@@ -816,6 +825,20 @@ class Result(Estimates):
         columns = estimate_columns(values, std_err, level)
         shown = {name: columns[name] for name in ("estimate", "std_err", "low", "high")}
         return DisplayFrame({key: [getattr(e, key) for e in found] for key in keys} | shown)
+
+
+def _units_in(per: str, attribute: str, unit: str) -> float:
+    """How many units of an attribute of time there are in an hour, or another period."""
+    if per not in PERIODS:
+        raise ArdchoiceError(f"per is one of {', '.join(PERIODS)}, not {per!r}.")
+    hours = hours_in(unit)
+    if hours is None:
+        said = f"has the unit {unit!r}, which is none of time" if unit else "has no unit"
+        raise ArdchoiceError(
+            f"{attribute} {said}: per={per!r} needs one such as 'min', given when the table is "
+            f"read: units={{{attribute!r}: 'min'}} in Python, [data.units] in a study file."
+        )
+    return PERIODS[per] / hours
 
 
 def _room(name: str) -> Any:

@@ -27,8 +27,16 @@ def summarise(result: Result, cov: Covariance) -> str:
     """Fit statistics, estimates and what to know of them, in 80 columns."""
     notes = [textwrap.fill(note, WIDTH) for note in result.notes]
     effect = [textwrap.fill(design_effect_sentence(result), WIDTH)]
+    effect += [textwrap.fill(units_sentence(result), WIDTH)]
     parts = [_head(result), _fit(result), _estimates(result, cov), *filter(None, effect), *notes]
     return "\n\n".join(parts)
+
+
+def units_sentence(result: Result) -> str:
+    """What the attributes and covariates of the terms stand for; empty where nothing was given."""
+    names = dict.fromkeys(n for t in result.encoding.terms for n in t.columns_used)
+    text = result.data.units_text(names)
+    return f"Units and labels: {text}." if text else ""
 
 
 def result_html(result: Result) -> str:
@@ -46,6 +54,7 @@ def result_html(result: Result) -> str:
         html_table(fit, ["", "", "", ""]),
         html_table(_estimate_rows(result, cov), ESTIMATES_HEAD, most=MOST_IN_NOTEBOOK),
         paragraph(f"{KIND[cov]}. {design_effect_sentence(result)}"),
+        paragraph(units_sentence(result)),
         *(paragraph(note) for note in result.notes),
     )
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import pandas as pd
 
+from ardchoice.data import ChoiceData, hours_in
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import ALL, Result, is_cost, is_time, levels_of
 from ardchoice.estimation import sloped_attributes as attributes_with_slope
@@ -27,7 +28,8 @@ class WillingnessToPay:
     why
         A sentence.
     frame
-        attribute, alternative, segment, level, n, estimate, std_err, low, high; of every
+        attribute, alternative, segment, level, n, estimate, std_err, low, high, unit (such as
+        ``CHF per hour``, empty where it is not known); of every
         alternative first the whole sample, then its segments. `level` is empty for a unit of a
         number, ``B, not A`` for a level against the reference. None without cost, or without
         anything else.
@@ -60,6 +62,18 @@ class Elasticities:
 def attribute_label(attribute: str, level: str) -> str:
     """What a WTP is for: ``TT``, or ``brand: B, not A``."""
     return f"{attribute}: {level}" if level else attribute
+
+
+def wtp_unit(data: ChoiceData, attribute: str, cost: str) -> str:
+    """What WTP for a unit of an attribute is in: ``CHF per hour``; empty where no unit is known.
+
+    Of times, per hour.
+    """
+    unit, money = data.unit(attribute), data.unit(cost)
+    if not unit and not money:
+        return ""
+    per = "hour" if hours_in(unit) is not None else unit or f"unit of {attribute}"
+    return f"{money or cost} per {per}"
 
 
 def sloped_attributes(result: Result) -> list[str]:
@@ -108,13 +122,17 @@ def willingness_to_pay(record: StudyRecord) -> WillingnessToPay:
         return WillingnessToPay(cost, why, None, {})
 
     def wtp(name: str) -> pd.DataFrame:
-        whole_sample = record.result.wtp(name, cost, by=[])
-        segments = record.result.wtp(name, cost)
+        data = record.result.data
+        is_number = name not in references
+        per = "hour" if is_number and hours_in(data.unit(name)) is not None else None
+        whole_sample = record.result.wtp(name, cost, by=[], per=per)
+        segments = record.result.wtp(name, cost, per=per)
         parts = pd.concat([whole_sample, segments[segments["segment"] != ALL]])
         if name in references:
             parts["level"] = [f"{level}, not {references[name]}" for level in parts["level"]]
         else:
             parts.insert(list(parts.columns).index("n"), "level", "")
+        parts["unit"] = wtp_unit(data, name, cost) if is_number else data.unit(cost)
         order = {alternative: i for i, alternative in enumerate(whole_sample["alternative"])}
         return parts.sort_values("alternative", kind="stable", key=lambda s: s.map(order))
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from ardchoice.errors import ArdchoiceError, did_you_mean
-from ardchoice.estimation import Result
+from ardchoice.estimation import Result, units_sentence
 from ardchoice.exports.description import describe
 from ardchoice.exports.families import family_context, must_be_expressible
 from ardchoice.exports.readable import latex_context, text_context
@@ -84,6 +84,8 @@ def export_result(
             "The model was estimated under constraints on its parameters, which scripts do not "
             "have: they would estimate another model. Export to 'text' or 'latex'."
         )
+    sentence = units_sentence(result)
+    notes = (*notes, sentence) if sentence else notes
     form, file = FORMATS[package], Path(path)
     file = file / form.file_name if file.is_dir() else file
     if form.is_script and file.suffix.lower() == ".py" and file.stem.lower() in TAKEN:

@@ -23,7 +23,8 @@ def study_html(record: StudyRecord) -> str:
     specification, result = record.specification, record.result
     criterion = ""
     if specification.criterion is not None:
-        criterion = f", {specification.measure} {specification.criterion:,.1f}"
+        measure = "" if specification.measure == record.rule.name else f"{specification.measure} "
+        criterion = f", {measure}{specification.criterion:,.1f}"
     title = (
         f"{len(specification)} of {len(record.fit.terms)} candidate terms selected by "
         f"{record.rule.name}{criterion}"

@@ -317,8 +317,11 @@ def wtp(found: Findings) -> Picture | None:
     axes.set_xlim(low, high)
     if low < 0 < high:
         axes.axvline(0, color=GREY, lw=1)
-    unit = "for" if part["level"].any() else "per unit of"
-    axes.set_xlabel(_label(f"{found.wtp.cost} {unit} {first}, with 95 % intervals", most=70))
+    unit, called = "for" if part["level"].any() else "per unit of", found.record.data.label(first)
+    what = f"{found.wtp.cost} {unit} {called}"
+    if part["unit"].iloc[0]:
+        what = f"{called}, {part['unit'].iloc[0]}"
+    axes.set_xlabel(_label(f"{what}, with 95 % intervals", most=70))
     _lines(axes)
     return picture
 

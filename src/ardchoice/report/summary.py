@@ -181,13 +181,15 @@ def _wtp(record: StudyRecord) -> str:
     if found.frame is None:
         return ""
     frame = found.frame[found.frame["segment"] == ALL]
-    names = ["attribute", "level", "alternative", "n", "estimate", "low", "high"]
+    data = record.result.data
+    names = ["attribute", "level", "alternative", "n", "estimate", "low", "high", "unit"]
     rows = []
-    for attribute, level, alternative, n, estimate, low, high in frame[names].itertuples(
+    for attribute, level, alternative, n, estimate, low, high, per in frame[names].itertuples(
         index=False
     ):
-        label = attribute_label(attribute, level)
-        unit = "" if level else " (saved)" if is_saved(attribute) else " (more)"
+        label = attribute_label(data.label(attribute), level)
+        hour = "an hour " if per.endswith(" per hour") else ""
+        unit = "" if level else f" ({hour}saved)" if is_saved(attribute) else f" ({hour}more)"
         rows.append(
             [
                 one_line((label if alternative == "*" else f"{label} of {alternative}") + unit),
@@ -196,7 +198,7 @@ def _wtp(record: StudyRecord) -> str:
                 f"{number(low, 3)} to {number(high, 3)}",
             ]
         )
-    cost = one_line(str(found.cost), 20)
+    cost = one_line(data.unit(str(found.cost)) or data.label(str(found.cost)), 20)
     text = table(
         rows[:MAX_WTP_LISTED],
         ["WTP for (+: would be paid)", "choices", f"in {cost}", "95% interval"],

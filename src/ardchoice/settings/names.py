@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping
 from typing import TYPE_CHECKING, Any
 
+from ardchoice.data import LONGEST_LABEL, LONGEST_UNIT, text_mistake
 from ardchoice.errors import ArdchoiceError, Mistake, did_you_mean
 from ardchoice.settings.lines import Key
 from ardchoice.space import Ratio, column_of, parse_specification, parse_term
@@ -133,6 +134,12 @@ def _names_used(
 ) -> Iterator[tuple[Key, str, str, str]]:
     """Key, kind of name, name, and the term that it stands in."""
     space, structure = settings.space, settings.structure
+    for key, most in (("units", LONGEST_UNIT), ("labels", LONGEST_LABEL)):
+        for name, text in getattr(settings.data, key).items():
+            refused = text_mistake(text, most)
+            if refused:
+                yield ("data", key, name), "mistake", refused, ""
+            yield from _factor_used(settings, ("data", key, name), name, "", attributes)
     for i, name in enumerate(space.by):
         yield from _factor_used(settings, ("space", "by", i), name, "", attributes)
     if space.base is not None:

@@ -61,13 +61,15 @@ def _data(data: DataSettings) -> str:
             lines.append(f"{key} = {toml_value(list(roles))}")
         elif roles:
             below.append(toml_table(f"data.{key}", roles))
-    if said.get("derive"):
-        below.append(toml_table("data.derive", said["derive"]))
+    for key in _TEXTS:
+        if said.get(key):
+            below.append(toml_table(f"data.{key}", said[key]))
     return "\n\n".join(["\n".join(["[data]", *lines]), *below])
 
 
 _BELOW = ("attributes", "covariates")
-_TABLES = (*_BELOW, "derive")
+_TEXTS = ("derive", "units", "labels")
+_TABLES = (*_BELOW, *_TEXTS)
 """Keys of [data] that are tables of their own."""
 
 

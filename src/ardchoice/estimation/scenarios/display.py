@@ -63,7 +63,8 @@ def _surplus(scenario: Scenario) -> str:
     ]
     unit = str(frame["unit"].iloc[0])
     body = table(rows, ["consumer surplus", "n", "per choice", "low", "high", "total"])
-    what = "in utility" if unit == UTILITY else f"in units of {unit}"
+    money = scenario._simulator.data.unit(unit)
+    what = "in utility" if unit == UTILITY else f"in {money}" if money else f"in units of {unit}"
     note = scenario.surplus_note
     more = f"\n{textwrap.fill(note, WIDTH)}" if note else ""
     return f"{body}\nchange of the surplus {what}{more}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import platform
 from importlib.metadata import version
+from typing import Any
 
 import numpy as np
 
@@ -80,13 +81,39 @@ def _attributes(data: ChoiceData) -> Table:
                 values = values if len(values) else np.array([np.nan])
                 numbers = [float(f(values)) for f in (np.min, np.mean, np.max, np.std)]
             levels = _listed(attribute.levels or (), MAX_LEVELS_LISTED, count="levels")
-            rows.append([attribute.name, _where(data, place), *numbers, levels])
-    head = ["attribute", "alternative", "min", "mean", "max", "std. dev.", "levels"]
+            name = attribute.name
+            rows.append([name, _named(data, name), _where(data, place), *numbers, levels])
+    head = [
+        "attribute",
+        "label and unit",
+        "alternative",
+        "min",
+        "mean",
+        "max",
+        "std. dev.",
+        "levels",
+    ]
     if not any(row[-1] for row in rows):
         head, rows = head[:-1], [row[:-1] for row in rows]
-    formats = ["", "", *[FIGURES] * 4, ""][: len(head)]
+    formats = ["", "", "", *[FIGURES] * 4, ""][: len(head)]
+    if not any(row[1] for row in rows):
+        head, formats, rows = (
+            _without(1, head),
+            _without(1, formats),
+            [_without(1, r) for r in rows],
+        )
     caption = "Attributes, where available"
     return Table("attributes", caption, head, formats, rows, shown=MAX_ROWS_SHOWN)
+
+
+def _named(data: ChoiceData, name: str) -> str:
+    """Label and unit of an attribute or covariate; empty where neither was given."""
+    shown = data.described(name)
+    return "" if shown == name else shown
+
+
+def _without(place: int, cells: list[Any]) -> list[Any]:
+    return [*cells[:place], *cells[place + 1 :]]
 
 
 def _where(data: ChoiceData, place: tuple[int, ...]) -> str:
@@ -108,14 +135,17 @@ def _covariates(data: ChoiceData) -> Table:
         values, levels = covariate.values, covariate.levels
         if levels is None:
             text = f"{values.min():.4g} to {values.max():.4g}, mean {values.mean():.4g}"
-            rows.append([covariate.name, "numeric", text, "–"])
+            rows.append([covariate.name, _named(data, covariate.name), "numeric", text, "–"])
             continue
         shares = np.bincount(values, minlength=len(levels)) / len(values)
         shown = [f"{v} ({percent(float(s))})" for v, s in zip(levels, shares, strict=True)]
         text = _listed(shown, MAX_LEVELS_LISTED)
-        rows.append([covariate.name, f"{len(levels)} levels", text, levels[covariate.reference]])
-    head = ["covariate", "kind", "values", "reference"]
-    return Table("covariates", "Covariates", head, [""] * 4, rows, shown=MAX_ROWS_SHOWN)
+        name, reference = covariate.name, levels[covariate.reference]
+        rows.append([name, _named(data, name), f"{len(levels)} levels", text, reference])
+    head = ["covariate", "label and unit", "kind", "values", "reference"]
+    if not any(row[1] for row in rows):
+        head, rows = _without(1, head), [_without(1, row) for row in rows]
+    return Table("covariates", "Covariates", head, [""] * len(head), rows, shown=MAX_ROWS_SHOWN)
 
 
 def settings(found: Findings, command: str | None) -> Section:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ardchoice.data import ChoiceData
 from ardchoice.estimation import ALL, is_saved, is_time
 from ardchoice.evaluation import MAX_ELASTICITY_ALTERNATIVES, WHOLE_SAMPLE, attribute_label
 from ardchoice.report.document import FIGURES, Figure, Part, Section, Table, Text, bold, frame_table
 from ardchoice.report.findings import Findings
 
 MAX_ROWS_SHOWN = 30
+STATISTICS = ("estimate", "std_err", "low", "high")
 
 
 def willingness(found: Findings) -> Section:
@@ -18,10 +20,15 @@ def willingness(found: Findings) -> Section:
     title = "Willingness to pay (WTP)"
     if frame is not None and is_time(frame["attribute"].iloc[0]):
         title = "Value of travel time (VTT) and willingness to pay (WTP)"
+    data = found.record.data
     if cost is None or (frame is None and not wtp.refused):
         return Section("wtp", title, [Text(wtp.why)])
+    units = sorted({unit for unit in frame["unit"] if unit}) if frame is not None else []
+    what = (
+        f"in {'; '.join(units)}" if units else f"in units of {cost} per unit of another attribute"
+    )
     text = (
-        f"WTP in units of {cost} per unit of another attribute; {cost} stands for money because "
+        f"WTP {what}; {data.described(cost)} stands for money because "
         f"{wtp.why}. Positive: it would be paid for, a unit saved of money, time, waiting and "
         "changes (value of travel time, VTT), a unit more of any other attribute. It is the ratio "
         "of mean marginal utilities where the alternative is available, with delta-method "
@@ -40,20 +47,21 @@ def willingness(found: Findings) -> Section:
             parts.append(Text(text))
         unit = "each level" if frame["level"].iloc[0] else "a unit"
         caption = (
-            f"WTP for {unit} of {frame['attribute'].iloc[0]} in {cost}. Diamonds: whole sample; "
+            f"WTP for {unit} of {data.label(frame['attribute'].iloc[0])} in "
+            f"{frame['unit'].iloc[0] or cost}. Diamonds: whole sample; "
             "dots: segments; an arrow: the interval continues."
         )
-        parts += [Figure("wtp", caption), _wtp(frame, cost)]
+        parts += [Figure("wtp", caption), _wtp(frame, cost, data)]
     parts += [Text(f"{name}: {why}") for name, why in wtp.refused.items()]
     return Section("wtp", title, parts)
 
 
-def _wtp(frame: pd.DataFrame, cost: str) -> Table:
+def _wtp(frame: pd.DataFrame, cost: str, data: ChoiceData) -> Table:
     columns = {
         "attribute": ("attribute", ""),
         "alternative": ("alternative", ""),
         "segment": ("segment", ""),
-        "unit": ("for a unit", ""),
+        "saved": ("for a unit", ""),
         "n": ("choices", ",d"),
         "estimate": ("WTP, + would be paid", FIGURES),
         "std_err": ("std. error", FIGURES),
@@ -62,15 +70,20 @@ def _wtp(frame: pd.DataFrame, cost: str) -> Table:
     }
     whole = [r for r, segment in enumerate(frame["segment"]) if segment == ALL]
     frame = frame.assign(
-        attribute=[*map(attribute_label, frame["attribute"], frame["level"])],
+        attribute=[*map(attribute_label, map(data.label, frame["attribute"]), frame["level"])],
         alternative=frame["alternative"].replace("*", "all"),
         segment=frame["segment"].replace(ALL, WHOLE_SAMPLE),
-        unit=[
+        saved=[
             "" if level else "saved" if is_saved(attribute) else "more"
             for attribute, level in zip(frame["attribute"], frame["level"], strict=True)
         ],
     )
-    caption, marks = f"Willingness to pay in units of {cost}", bold(whole, 1, 2, 5)
+    if (frame["unit"] != "").any():
+        columns["unit"] = ("in", "")
+        order = ["attribute", "alternative", "segment", "saved", "unit", "n", *STATISTICS]
+        columns = {name: columns[name] for name in order}
+    marks = bold(whole, 1, 2, list(columns).index("estimate"))
+    caption = f"Willingness to pay in units of {data.unit(cost) or cost}"
     return frame_table("wtp", caption, frame, columns, marks=marks, shown=MAX_ROWS_SHOWN)
 
 
@@ -99,6 +112,9 @@ def elasticities(found: Findings) -> Section:
         "low": ("2.5 %", ".3f"),
         "high": ("97.5 %", ".3f"),
     }
+    names = {name: found.record.data.label(name) for name in frame["attribute"]}
+    if len(set(names.values())) == len(names):
+        frame = frame.assign(attribute=frame["attribute"].map(names))
     caption = "The same with standard errors"
     intervals = frame_table("elasticities_intervals", caption, frame, columns, shown=0)
     refused = [Text(f"{name}: {why}") for name, why in found.elasticities.refused.items()]

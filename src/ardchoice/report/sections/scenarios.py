@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
+from ardchoice.data import ChoiceData
 from ardchoice.estimation import ALL
 from ardchoice.evaluation import WHOLE_SAMPLE
 from ardchoice.record import ScenarioRecord
@@ -31,7 +32,7 @@ def scenarios(found: Findings) -> Section:
         under = f" where {one.where}" if one.where else ""
         parts += [_shares(one, f"scenario_{k}", f"{one.name}: {'; '.join(one.changes)}{under}")]
         if one.surplus is not None:
-            parts.append(_surplus(one.name, one.surplus, f"surplus_{k}"))
+            parts.append(_surplus(one.name, one.surplus, f"surplus_{k}", found.record.data))
         parts += [Text(note) for note in one.notes]
     return Section("scenarios", "Scenarios", parts)
 
@@ -55,7 +56,7 @@ def _shares(one: ScenarioRecord, name: str, caption: str) -> Table:
     return frame_table(name, caption, frame, columns, shown=MAX_ROWS_SHOWN)
 
 
-def _surplus(scenario: str, surplus: pd.DataFrame, name: str) -> Table:
+def _surplus(scenario: str, surplus: pd.DataFrame, name: str, data: ChoiceData) -> Table:
     frame = surplus.assign(segment=surplus["segment"].replace(ALL, WHOLE_SAMPLE))
     columns = {
         "segment": ("segment", ""),
@@ -65,6 +66,7 @@ def _surplus(scenario: str, surplus: pd.DataFrame, name: str) -> Table:
         "high": ("97.5 %", FIGURES),
         "total": ("total", FIGURES),
     }
-    unit = str(frame["unit"].iloc[0])
+    cost = str(frame["unit"].iloc[0])
+    unit = data.unit(cost) or cost
     caption = f"{scenario}: change of consumer surplus, in {unit}"
     return frame_table(name, caption, frame, columns, marks=bold([0], 2), shown=MAX_ROWS_SHOWN)
