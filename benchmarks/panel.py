@@ -123,7 +123,7 @@ METHODS: dict[str, Method] = {
     "HeldOut": by_rule(ac.HeldOut()),
     "Bic(2)": by_rule(ac.Bic(2.0)),
     "joint": jointly(exact=False),
-    "joint, exact": jointly(exact=True),
+    "joint exact": jointly(exact=True),
 }
 """Name -> method; another one, such as a joint selection, is one more entry."""
 

@@ -10,11 +10,13 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.selection import JointSelection, compile_structure, select_jointly
+from ardchoice.selection.joint import TasteRefits
 from ardchoice.selection.joint.prices import (
     design_effects_left,
     effective_rows,
     remaining_shares,
 )
+from ardchoice.selection.joint.tastes import candidate_tastes, in_other_forms
 
 ALTERNATIVES = ("A", "B", "C")
 PERSONS, ANSWERS = 250, 7
@@ -155,6 +157,26 @@ def test_without_heterogeneity_there_are_the_terms_of_the_mnl():
     assert set(selection.specification.terms) == set(selection.mnl.terms)
 
 
+def test_a_taste_takes_the_form_that_its_attribute_takes():
+    data = read(frame(persons=40))
+    fit = ac.fit_ard(data, space_of(data))
+    place = {str(t): k for k, t in enumerate(fit.terms)}
+    refits = TasteRefits.with_tastes(fit)
+
+    def candidates(*names: str):
+        selected = frozenset(place[name] for name in names)
+        columns, scale = refits.columns, refits.scale_in_blocks
+        return candidate_tastes(fit.terms, selected, columns, scale, ALTERNATIVES)
+
+    before = candidates("A: ASC", "A: TT", "B: TT", "C: TT")
+    tastes = [t for t in before if t.name in ("B: ASC", "*: TT")]
+    mixed = candidates("A: ASC", "A: log1p(TT)", "B: log1p(TT)", "C: TT")
+    moved = [(t.name, k) for t, k in in_other_forms(tastes, mixed)]
+    assert moved == [("B: ASC", 0), ("A+B: log1p(TT)", 1), ("C: TT", 1)]
+    gone = [(t.name, k) for t, k in in_other_forms(tastes, candidates("A: ASC"))]
+    assert gone == [("B: ASC", 0)]
+
+
 def test_rules_that_are_no_criterion_are_refused():
     data = read(frame(persons=40))
     fit = ac.fit_ard(data, space_of(data))
@@ -178,6 +200,42 @@ def test_a_mixed_study_is_estimated_saved_and_summarised(tmp_path):
     assert "design effect" in text.lower()
     for name in study.joint.selection.random:
         assert name in text
+
+
+# -- Variances ----------------------------------------------------------------------------------
+
+
+def test_variances_grow_to_where_the_likelihood_has_its_maximum():
+    """Larger or smaller ones have a lower likelihood, and the exact estimates are near."""
+    data = read(frame(persons=150))
+    fit = ac.fit_ard(data, space_of(data))
+    place = {str(t): k for k, t in enumerate(fit.terms)}
+    names = ["A: ASC", "B: ASC", *(f"{a}: {x}" for a in ALTERNATIVES for x in ("TT", "CO"))]
+    selected = frozenset(place[name] for name in names)
+    refits = TasteRefits.with_tastes(fit)
+    fitted = refits.refit(selected)
+    tastes = candidate_tastes(
+        fit.terms, selected, refits.columns, refits.scale_in_blocks, ALTERNATIVES
+    )
+    some = [t for t in tastes if t.name in ("B: ASC", "*: TT")]
+    refits.set_tastes(some, np.full(2, 0.1))
+    first = refits.refit(selected, fitted.beta)
+    grown = refits.grow(first)
+    wide = refits.widen(grown)
+    assert first.loglik < grown.loglik < wide.loglik
+    best, people = refits.variance.copy(), refits.people.copy()
+    for factor in (0.5, 2.0):
+        refits.set_tastes(some, best * factor, people)
+        assert refits.refit(selected, wide.beta).loglik < wide.loglik
+    exact = ac.fit(
+        data,
+        ac.Specification(tuple(fit.terms[t] for t in sorted(selected))),
+        family=ac.Mixed({t.name: t.distribution for t in some}),
+    )
+    sd = {t.name: np.sqrt(v) / t.scale for t, v in zip(some, best, strict=True)}
+    for name, value in sd.items():
+        assert value == pytest.approx(exact.estimates[f"sd({name})"], rel=0.15)
+    assert wide.loglik == pytest.approx(exact.loglik, abs=0.01 * abs(exact.loglik))
 
 
 # -- Prices --------------------------------------------------------------------------------------

@@ -173,10 +173,16 @@ class TasteEvidence:
         d.
     precision
         Of the shared coefficients, should answers say nothing of one; shape (d,).
+    largest
+        Variance of every candidate that is not exceeded; shape (E,). Default: `LARGEST_VARIANCE`.
     """
 
     def __init__(
-        self, quadratics: PersonQuadratics, fixed: int, precision: Floats | None = None
+        self,
+        quadratics: PersonQuadratics,
+        fixed: int,
+        precision: Floats | None = None,
+        largest: Floats | None = None,
     ) -> None:
         self.d = d = fixed
         self.weight = w = quadratics.weight
@@ -194,6 +200,8 @@ class TasteEvidence:
         if precision is not None:
             self.ridge += np.diag(precision)
         self.n_candidates = len(self.score)
+        everywhere = np.full(self.n_candidates, LARGEST_VARIANCE)
+        self.largest = everywhere if largest is None else largest
         self._known: dict[tuple[int, ...], TasteSet] = {}
 
     def at(
@@ -220,7 +228,8 @@ class TasteEvidence:
     def _best(self, chosen: tuple[int, ...], start: Floats | None, enough: float) -> TasteSet:
         q = len(chosen)
         work = _Set(self, chosen)
-        tau = np.ones(q) if start is None else np.clip(start, 0.05, LARGEST_VARIANCE)
+        largest = self.largest[list(chosen)]
+        tau = np.minimum(np.ones(q) if start is None else np.maximum(start, 0.05), largest)
         best: _Point | None = None
         for _ in range(VARIANCE_STEPS if q else 1):
             here = work.at(tau)
@@ -230,7 +239,7 @@ class TasteEvidence:
                 break
             if here.evidence + HOPED_GAINS * here.gain < enough:
                 return _nothing(chosen, tau, enough)
-            tau = np.minimum(tau * np.exp(here.step), LARGEST_VARIANCE)
+            tau = np.minimum(tau * np.exp(here.step), largest)
             if (tau * work.mean < SMALLEST_SHARE).any():
                 # A variance goes to zero: the set is worth no more than without it.
                 return _nothing(chosen, tau, -np.inf)
@@ -285,8 +294,12 @@ class TasteEvidence:
             of alternatives, which an attribute that varies little could stand for.
         """
         best = self.at(start, start_variance)
-        if not np.isfinite(best.evidence):
-            best = self.at(())
+        while not np.isfinite(best.evidence):
+            # A variance that vanishes takes nothing with it.
+            share = best.variance * _Set(self, best.chosen).mean
+            rest = np.arange(len(share)) != int(share.argmin())
+            kept = [k for k, stays in zip(best.chosen, rest, strict=True) if stays]
+            best = self.at(kept, best.variance[rest])
         climb = _Climb(self, price, is_allowed, frozenset(first))
         if first:
             best = climb.ended(best, frozenset(first))

@@ -30,13 +30,14 @@ from ardchoice.numerics import (
     Order,
     Sums,
     stacked_cholesky,
+    stacked_gram,
     stacked_inverse,
     stacked_solve,
 )
 
 MODE_STEPS = 40
 """Most Newton steps towards the modes."""
-MODE_DECREMENT = 1e-4
+MODE_DECREMENT = 1e-3
 """Twice the log-likelihood that any person's tastes can still gain before the last step."""
 ACTIVE_SHARE = 0.6
 """Of the persons: below it those that are at their modes are put aside."""
@@ -95,6 +96,9 @@ class ModeSums:
         Σ s s' of the persons' scores; shape (W, W), empty if not asked for.
     lost_by
         Information that each taste alone takes from every column; shape (W, q), empty too.
+    by_variance, variance_information
+        Of F by the logarithms of τ, at the modes: Σ ½ (v_k² + M_kk - 1), shape (q,), and
+        Σ ½ (I - M)∘(I - M), shape (q, q).
     codes, tastes
         Persons and their modes, (U,) and (U, q) of every block.
     """
@@ -105,6 +109,8 @@ class ModeSums:
     lost: Floats
     meat: Floats
     lost_by: Floats
+    by_variance: Floats
+    variance_information: Floats
     codes: tuple[Ints, ...] = ()
     tastes: tuple[Floats, ...] = ()
 
@@ -116,6 +122,8 @@ class ModeSums:
             self.lost + other.lost,
             self.meat + other.meat,
             self.lost_by + other.lost_by,
+            self.by_variance + other.by_variance,
+            self.variance_information + other.variance_information,
             self.codes + other.codes,
             self.tastes + other.tastes,
         )
@@ -190,7 +198,7 @@ class ModeMeasure:
         diagonal = factor[range(q), range(q)]
         penalty = 0.5 * float(weight @ (v**2).sum(axis=1))
         determinant = float(np.log(diagonal).sum(axis=0) @ weight)
-        lost, meat, lost_by = np.zeros((3, 0, 0))
+        lost, meat, lost_by, by_variance, knowledge = (np.zeros(0) for _ in range(5))
         if self.order == 2:
             # 3 · What the tastes of every person share with β.
             z -= np.einsum("jb,kjb->kb", p, z)[:, None]
@@ -206,12 +214,16 @@ class ModeMeasure:
                     half[:, k] += inverse[k, m] * x[m]
             flat = half.reshape(d, -1)
             lost = flat @ flat.T
+            known = stacked_gram(inverse)
+            known[range(q), range(q)] -= 1.0
+            by_variance = 0.5 * ((v.T**2 + known[range(q), range(q)]) @ weight)
+            knowledge = 0.5 * (known**2 @ weight)
             if residual is not None:
                 score = persons.sums(weighted_columns(residual, block))
                 meat = score @ score.T
                 variance = (inverse**2).sum(axis=0)
                 lost_by = np.einsum("kdu,ku->dk", x**2, variance)
-        found = (penalty, determinant, lost, meat, lost_by)
+        found = (penalty, determinant, lost, meat, lost_by, by_variance, knowledge)
         return ModeSums(conditional, *found, (persons.codes,), (v,))
 
 

@@ -22,12 +22,12 @@ from ardchoice.selection.joint.tastes import (
     RandomCandidate,
     Taste,
     candidate_tastes,
+    in_other_forms,
     is_allowed,
 )
 from ardchoice.selection.neighbours import predict
 from ardchoice.selection.refits import Refit
 from ardchoice.selection.search import (
-    CRITERION_TOLERANCE,
     PATIENCE_STEPS,
     LocalSearch,
     Problem,
@@ -38,10 +38,13 @@ from ardchoice.selection.surrogate import columns_of
 from ardchoice.space import Linear
 
 MAX_ROUNDS = 3
-MOST_SEARCHES, MOST_GROWTHS = 3, 5
-"""Searches for random coefficients in a row, and steps of their variances after each."""
-SETTLED_LOGLIK = 2.0
-"""Log-likelihood that another one has to gain."""
+SETTLED_CRITERION = 1.0
+"""By how much another round has to lower the criterion: less is how well variances are known."""
+MOST_SEARCHES = 3
+"""Searches for random coefficients in a row; their variances grow after each."""
+LARGEST_FIRST, LARGEST_FACTOR = 4.0, 4.0
+"""Of the variance of a new taste on a column of unit spread, and of how a known one grows in a
+search: quadratics that are made where nobody differs know nothing of large ones."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,12 +72,16 @@ class Joint:
 
 @dataclass(frozen=True, eq=False)
 class State:
-    """Terms, random coefficients, their variances, and the tastes of persons (n, q)."""
+    """Terms, random coefficients, their variances, and the tastes of persons (n, q).
+
+    `narrow` has the variances at which quadratics are made, where F is not at its highest.
+    """
 
     fitted: Refit
     tastes: tuple[Taste, ...]
     variance: Floats
     people: Floats
+    narrow: Floats
 
 
 class Alternation:
@@ -100,18 +107,22 @@ class Alternation:
         fitted = refits.refit(self.start(mnl, linear=True))
         refits.set_tastes((), np.zeros(0))
         fitted = refits.refit(fitted.selected, fitted.beta)
-        fitted = self.settle_tastes(fitted)
-        here = self.state(fitted)
+        here = self.wide(self.settle_tastes(fitted))
         rounds = 0
+        tried: set[TermSet] = set()
         while rounds < MAX_ROUNDS:
             rounds += 1
-            problem = self.problem(fitted)
-            found = [self.settled(here, one) for one in self.search_terms(problem, here)]
-            totals = [self.total(problem, state) for state in found]
-            best = found[int(np.argmin(totals))]
-            if min(totals) >= self.total(problem, here) - CRITERION_TOLERANCE:
+            problem = self.problem(here.fitted)
+            options = [one for one in self.search_terms(problem, here) if one.selected not in tried]
+            tried |= {one.selected for one in options}
+            found = [here, *(self.grown(here, one) for one in options)]
+            best = min(found, key=lambda state: self.total(problem, state))
+            if best is here:
                 break
-            here, fitted = best, best.fitted
+            best = self.settled(best)
+            if self.total(problem, best) >= self.total(problem, here) - SETTLED_CRITERION:
+                break
+            here = best
         self.restore(here)
         fitted = here.fitted
         problem = self.problem(fitted)
@@ -168,24 +179,44 @@ class Alternation:
         """The best terms given the random coefficients: whatever they are, and with their means.
 
         An attribute in another form takes the taste in this one with it, which a search over terms
-        does not see.
+        does not see: the terms of all tastes, and those of each attribute, are held in turn.
         """
         self.restore(here)
+        start = here.fitted
         free = LocalSearch(problem, self.progress).improve(
-            here.fitted.selected, PATIENCE_STEPS, here.fitted.beta
+            start.selected, PATIENCE_STEPS, start.beta
         )
-        needs = frozenset().union(*(taste.needs for taste in here.tastes))
-        if needs <= free.selected:
-            return [free]
-        constraints = problem.constraints
-        held = replace(constraints, forced=constraints.forced | needs)
-        walk = LocalSearch(replace(problem, constraints=held), self.progress)
-        return [free, walk.improve(here.fitted.selected, PATIENCE_STEPS, here.fitted.beta)]
+        terms = problem.constraints.terms
+        lost = frozenset().union(*(taste.needs for taste in here.tastes)) - free.selected
+        attributes = sorted({terms[t].what or "" for t in lost})
+        out = {free.selected: free}
+        each = [[a] for a in attributes] if len(attributes) > 1 else []
+        for held in [attributes, *each] if lost else []:
+            needs = {
+                t for taste in here.tastes for t in taste.needs if (terms[t].what or "") in held
+            }
+            forced = replace(problem.constraints, forced=problem.constraints.forced | needs)
+            walk = LocalSearch(replace(problem, constraints=forced), self.progress)
+            found = walk.improve(start.selected, PATIENCE_STEPS, start.beta)
+            out.setdefault(found.selected, found)
+        return list(out.values())
 
-    def settled(self, here: State, found: Refit) -> State:
-        """With the best random coefficients for other terms."""
+    def grown(self, here: State, found: Refit) -> State:
+        """Other terms with the tastes that there are, in the forms of these terms."""
+        if found.selected == here.fitted.selected:
+            return here
         self.restore(here)
-        return self.state(self.settle_tastes(found))
+        return self.wide(self.move_tastes(found, here.narrow))
+
+    def settled(self, state: State) -> State:
+        """With the best random coefficients for the terms."""
+        self.restore(state)
+        self.refits.set_tastes(state.tastes, state.narrow)
+        fitted = self.refits.refit(state.fitted.selected, state.fitted.beta)
+        settled = self.settle_tastes(fitted)
+        if [t.name for t in self.refits.tastes] == [t.name for t in state.tastes]:
+            return state
+        return self.wide(settled)
 
     def total(self, problem: Problem, state: State) -> float:
         """The criterion with a price for every random coefficient."""
@@ -193,12 +224,16 @@ class Alternation:
         value = predict(fitted.selected, fitted.loglik, self.constraints, problem.criterion)
         return value + len(state.tastes) * float(np.log(self.persons))
 
-    def state(self, fitted: Refit) -> State:
-        """Where the alternation is."""
-        return State(fitted, self.refits.tastes, self.refits.variance, self.refits.people)
+    def wide(self, fitted: Refit) -> State:
+        """Where the alternation is, with the variances at which F is highest."""
+        refits, narrow = self.refits, self.refits.variance
+        fitted = refits.widen(fitted)
+        return State(fitted, refits.tastes, refits.variance, refits.people, narrow)
 
     def restore(self, state: State) -> None:
-        """Go back to a state."""
+        """Go back to a state, unless it is there; refits of others are forgotten."""
+        if state.tastes is self.refits.tastes and state.variance is self.refits.variance:
+            return
         self.refits.set_tastes(state.tastes, state.variance, state.people)
 
     def explained_candidates(self, joint: Joint) -> tuple[RandomCandidate, ...]:
@@ -222,37 +257,40 @@ class Alternation:
             out.append(RandomCandidate(taste.name, taste.distribution, k in chosen, gain, z, why))
         return tuple(out)
 
+    def move_tastes(self, fitted: Refit, narrow: Floats) -> Refit:
+        """Tastes for attributes that stand in other forms now become tastes for these forms."""
+        refits = self.refits
+        moved = in_other_forms(refits.tastes, self.candidates(fitted))
+        places = [place for _, place in moved]
+        people, variance = refits.people[:, places], narrow[places]
+        refits.set_tastes([taste for taste, _ in moved], variance, people)
+        return refits.grow(refits.refit(fitted.selected, fitted.beta))
+
     def settle_tastes(self, fitted: Refit) -> Refit:
         """Random coefficients searched again around the tastes of the last search, until they stay.
 
-        Quadratics made where tastes are too small know them too small: between searches only their
+        Quadratics made where tastes are too small know them too small: between searches their
         variances grow.
         """
+        refits = self.refits
         for _ in range(MOST_SEARCHES):
-            names = [t.name for t in self.refits.tastes]
+            names = [t.name for t in refits.tastes]
             fitted = self.search_tastes(fitted)
-            if names == [t.name for t in self.refits.tastes]:
+            if names == [t.name for t in refits.tastes]:
                 break
-            for _ in range(MOST_GROWTHS):
-                before = fitted.loglik
-                fitted = self.grow_tastes(fitted)
-                if fitted.loglik < before + SETTLED_LOGLIK:
-                    break
+            fitted = refits.grow(fitted)
         return fitted
 
-    def grow_tastes(self, fitted: Refit) -> Refit:
-        """The variances of the random coefficients there are, around the tastes of persons now."""
+    def candidates(self, fitted: Refit) -> tuple[Taste, ...]:
+        """For random coefficients beside the terms of a refit."""
         refits = self.refits
-        if not refits.tastes:
-            return fitted
-        quadratics, fixed = refits.person_quadratics(fitted, refits.tastes)
-        own = columns_of(refits.columns, fitted.selected)
-        evidence = TasteEvidence(quadratics, fixed, refits.ridge[own])
-        found = evidence.at(range(len(refits.tastes)), refits.variance)
-        if not np.isfinite(found.evidence):
-            return fitted
-        refits.set_tastes(refits.tastes, found.variance)
-        return refits.refit(fitted.selected, fitted.beta)
+        return candidate_tastes(
+            self.constraints.terms,
+            fitted.selected,
+            refits.columns,
+            refits.scale_in_blocks,
+            refits.encoding.alternatives,
+        )
 
     def search_tastes(self, fitted: Refit) -> Refit:
         """The best random coefficients given the terms, and the terms refitted with them."""
@@ -266,21 +304,18 @@ class Alternation:
             np.array([by_name[tastes[k].name] for k in chosen]),
             [k for k, taste in enumerate(tastes) if taste.is_constant],
         )
+        if list(found.chosen) == chosen:
+            return fitted
         refits.set_tastes([tastes[k] for k in found.chosen], found.variance)
         return refits.refit(fitted.selected, fitted.beta)
 
     def taste_evidence(self, fitted: Refit) -> tuple[TasteEvidence, tuple[Taste, ...], list[int]]:
         """Of all candidates around a refit, and which of them are random now."""
-        refits = self.refits
-        tastes = candidate_tastes(
-            self.constraints.terms,
-            fitted.selected,
-            refits.columns,
-            refits.scale_in_blocks,
-            refits.encoding.alternatives,
-        )
+        refits, tastes = self.refits, self.candidates(fitted)
         quadratics, fixed = refits.person_quadratics(fitted, tastes)
         own = columns_of(refits.columns, fitted.selected)
-        now = {t.name for t in refits.tastes}
+        now = dict(zip((t.name for t in refits.tastes), refits.variance.tolist(), strict=True))
         chosen = [k for k, t in enumerate(tastes) if t.name in now]
-        return TasteEvidence(quadratics, fixed, refits.ridge[own]), tastes, chosen
+        largest = [max(LARGEST_FACTOR * now.get(t.name, 0.0), LARGEST_FIRST) for t in tastes]
+        evidence = TasteEvidence(quadratics, fixed, refits.ridge[own], np.array(largest))
+        return evidence, tastes, chosen

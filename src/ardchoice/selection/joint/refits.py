@@ -30,6 +30,19 @@ OBJECTIVE_ROUNDING = 1e-10
 """Share of an objective that is rounding."""
 SMALLEST_STEP = 1e-4
 """Share of a Newton step below which nothing is gained any more."""
+MOST_GROWTHS = 12
+"""Passes in which variances and coefficients grow together."""
+GROWN_LOGLIK = 0.3
+"""Log-likelihood that growing may still gain."""
+GROWTH_NOISE = 1.0
+"""Log-likelihood that a step may lose: the gradient leaves out how curvature moves with tastes."""
+SMALLEST_GROWTH = 0.1
+LARGEST_GROWTH = 1.4
+"""Of the logarithm of a variance in a step: a factor of four."""
+WIDENING, MOST_WIDENINGS = 1.0, 3
+"""Step of the logarithm of all variances, and how many are tried."""
+VARIANCE_RIDGE = 1e-9
+"""Information on the logarithm of a variance that is added, should answers say nothing of it."""
 SAFE_GAIN = 3.0
 """How many times what a Newton step promises a refit may still gain."""
 
@@ -55,9 +68,11 @@ class TasteRefits(RefitCache):
             out.likelihood, out.__dict__["ridge"] = near.likelihood, near.ridge
         people = 1 if out.data.person is None else int(out.data.person.max()) + 1
         out._v = np.zeros((people, 0))
+        out._marginals = {}
         return out
 
     _v: Floats
+    _marginals: dict[TermSet, ModeSums]
 
     @property
     def people(self) -> Floats:
@@ -77,6 +92,7 @@ class TasteRefits(RefitCache):
                 v[:, k] = before[taste.name] / np.sqrt(self.variance[k])
         self._v = v if people is None else people
         self._known.clear()
+        self._marginals.clear()
 
     @property
     def scale_in_blocks(self) -> Floats:
@@ -125,6 +141,80 @@ class TasteRefits(RefitCache):
         out[inside] = beta
         return Refit(selected, loglik, out, below)
 
+    def grow(self, fitted: Refit) -> Refit:
+        """The variances of the tastes and the coefficients together, by Laplace's approximation.
+
+        Every pass gives a step of both: what F gains by the variances is known at the modes.
+        """
+        if not self.tastes:
+            return fitted
+        blocks, inside, measure = self._working(fitted.selected)
+        own = np.flatnonzero(np.isin(inside, columns_of(self.columns, fitted.selected)))
+        beta, log_variance = fitted.beta[inside], np.log(self.variance)
+        precision, size, last = self.ridge[inside], 1.0, -np.inf
+        step, widen = np.zeros_like(beta), np.zeros_like(log_variance)
+        for _ in range(MOST_GROWTHS):
+            sd = np.exp(0.5 * (log_variance + size * widen))
+            v = self._v * (np.sqrt(self.variance) / sd)
+            trial = beta + size * step
+            here = self._measured(replace(measure, beta=trial, sd=sd, v=v), blocks)
+            found = here.marginal
+            value = found.loglik - 0.5 * float(precision @ trial**2)
+            if value < last - GROWTH_NOISE and size > SMALLEST_GROWTH:
+                size *= 0.4
+                continue
+            beta, last, size = trial, value, 1.0
+            log_variance = 2 * np.log(sd)
+            self.variance, self._v = sd**2, here.people(v)
+            gradient = found.gradient[own] - precision[own] * beta[own]
+            h = found.curvature[np.ix_(own, own)] + np.diag(precision[own])
+            step[own] = np.linalg.solve(h, gradient)
+            widen = _variance_step(here)
+            gain = 0.5 * float(gradient @ step[own]) + 0.5 * abs(float(here.by_variance @ widen))
+            if gain < GROWN_LOGLIK:
+                break
+        self._known.clear()
+        self._marginals.clear()
+        start = np.zeros_like(fitted.beta)
+        start[inside] = beta
+        return self.refit(fitted.selected, start)
+
+    def widen(self, fitted: Refit) -> Refit:
+        """All variances larger by one factor, and the coefficients refitted, while F rises.
+
+        Steps of variances leave out how the curvature moves with tastes, and stop too early: at
+        strong heterogeneity by a factor of two.
+        """
+        if not self.tastes:
+            return fitted
+        base, logs, values = self.variance, [0.0], [fitted.loglik]
+        best = (fitted, self.variance, self._v)
+        while len(logs) <= MOST_WIDENINGS:
+            if len(logs) > 1 and values[-1] < values[-2]:
+                break
+            logs.append(logs[-1] + WIDENING)
+            found = self._scaled(best, base * np.exp(logs[-1]))
+            values.append(found.loglik)
+            if found.loglik > best[0].loglik:
+                best = (found, self.variance, self._v)
+        if len(logs) > 2 and values[-1] < values[-2]:
+            fall, rise = values[-2] - values[-1], values[-2] - values[-3]
+            vertex = logs[-2] + 0.5 * WIDENING * (rise - fall) / (rise + fall)
+            found = self._scaled(best, base * np.exp(vertex))
+            if found.loglik > best[0].loglik:
+                best = (found, self.variance, self._v)
+        if self.variance is not best[1]:
+            self.set_tastes(self.tastes, best[1], best[2])
+            self._known[fitted.selected] = best[0]
+        return best[0]
+
+    def _scaled(self, near: tuple[Refit, Floats, Floats], variance: Floats) -> Refit:
+        """The same terms with variances that are some factor larger, and what grows with them."""
+        fitted, before, people = near
+        self.set_tastes(self.tastes, variance, people)
+        grown = fitted.beta * float(np.sqrt(variance[0] / before[0]))
+        return self.refit(fitted.selected, grown)
+
     def _working(self, selected: TermSet) -> tuple[Iterable[Block], Ints, ModeMeasure]:
         """Blocks with the columns of a set and those that tastes multiply, and which these are."""
         wanted = selected.union(*(taste.needs for taste in self.tastes))
@@ -140,11 +230,15 @@ class TasteRefits(RefitCache):
         return map_reduce(measure, blocks)
 
     def marginal(self, fitted: Refit, *, meat: bool = False) -> ModeSums:
-        """Sums over all candidates at a refit; one pass."""
+        """Sums over all candidates at a refit; one pass, unless they are known."""
+        known = self._marginals.get(fitted.selected)
+        if known is not None and not meat:
+            return known
         columns = tuple(taste.column for taste in self.tastes)
         measure = ModeMeasure(fitted.beta, columns, np.sqrt(self.variance), self._v, meat=meat)
         found = self._measured(measure, self._blocks)
         self._v = found.people(self._v)
+        self._marginals[fitted.selected] = found
         return found
 
     def quadratic(self, fitted: Refit) -> Quadratic:
@@ -202,6 +296,14 @@ class TasteRefits(RefitCache):
                 if taste.name in names:
                     out[:, names.index(taste.name)] = u[:, k]
         return out
+
+
+def _variance_step(here: ModeSums) -> Floats:
+    """Of the logarithms of the variances; shape (q,)."""
+    information = here.variance_information.copy()
+    information.flat[:: len(information) + 1] += VARIANCE_RIDGE
+    step = np.linalg.solve(information, here.by_variance)
+    return np.asarray(np.clip(step, -LARGEST_GROWTH, LARGEST_GROWTH))
 
 
 class _QuadraticsMeasure:

@@ -156,6 +156,26 @@ def _taste(term: Term, members: Sequence[int], columns: Sequence[Ints], scale: F
     return Taste(term, tuple(members), TasteColumn((), tuple(at), weights), common)
 
 
+def in_other_forms(tastes: Sequence[Taste], candidates: Sequence[Taste]) -> list[tuple[Taste, int]]:
+    """The same tastes among other candidates, each with the position of what it was.
+
+    A taste for an attribute in a form that is no candidate any more becomes one for the forms in
+    which its alternatives have the attribute now; all columns are of about unit spread.
+    """
+    by_name = {taste.name: taste for taste in candidates}
+    out: list[tuple[Taste, int]] = []
+    for k, taste in enumerate(tastes):
+        if taste.name in by_name:
+            out.append((by_name[taste.name], k))
+            continue
+        alike = [c for c in candidates if c.term.what == taste.term.what and not c.is_constant]
+        for c in sorted(alike, key=lambda c: -len(c.needs)):
+            inside = not taste.term.where or set(c.term.where) <= set(taste.term.where)
+            if inside and is_allowed([*(t for t, _ in out), c]):
+                out.append((c, k))
+    return out
+
+
 def is_allowed(chosen: Iterable[Taste]) -> bool:
     """Whether random coefficients can be together.
 
