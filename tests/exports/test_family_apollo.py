@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import subprocess
 from dataclasses import replace
 from pathlib import Path
 
@@ -11,7 +12,7 @@ import pandas as pd
 import pytest
 from export_models import RAGGED_SPECIFICATION, products, ragged
 from export_support import CLOSE
-from test_apollo import check, logliks, needs_r
+from test_apollo import REFERENCE, RSCRIPT, check, logliks, needs_r
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
@@ -144,6 +145,46 @@ def test_classes_have_their_own_utilities_likelihoods_and_shares(
     assert re.search(r'V\[\["Class_2"\]\] <- \w+ \+ \w+ \* \w+\n', shares)
     assert text.index("apollo_lcPars <-") < text.index("apollo_validateInputs()")
     assert text.count("apollo_panelProd(") == 2  # in the classes, not once more after them
+
+
+MONEY: dict[str, object] = {"space": "wtp", "cost": "CO"}
+
+
+@needs_r
+@pytest.mark.parametrize(
+    ("random", "options", "weighs"),
+    [
+        ({"*: TT": "uniform", "*: CO": "triangular", "SM: ASC": "normal"}, {}, False),
+        ({"*: TT": "normal", "TRAIN: ASC": "normal"}, {"correlated": True}, True),
+        ({"*: TT": "truncated", "TRAIN+SM: ASC": "normal"}, {}, False),
+        ({"*: TT": "normal", "*: CO": "lognormal", "TRAIN+SM: ASC": "normal"}, MONEY, False),
+    ],
+)
+def test_a_mixed_script_has_our_log_likelihood_within_simulation_error(
+    random: dict[str, str], options: dict[str, object], weighs: bool, tmp_path: Path
+) -> None:
+    # Where nobody has a season ticket, and costs count.
+    some = ac.datasets.swissmetro_choices("real").take(np.arange(5_400, 6_300))
+    some = weighted(some) if weighs else some
+    spec = "TRAIN: ASC\nCAR: ASC\n*: TT + CO"
+    result = ac.fit(some, spec, family=ac.Mixed(random, nodes=128, **options))
+    _, at_end, error = mixed_logliks(ac.export(result, "apollo", tmp_path / "model.R"))
+    assert error < 2
+    most = 1.5 if weighs else 1.0  # the error that R prints does not weight persons
+    assert at_end == pytest.approx(result.loglik, rel=0, abs=most * (4 * error + error**2))
+
+
+def mixed_logliks(script: Path) -> tuple[float, float, float]:
+    """At the start and at the estimates, and the simulation error of the latter."""
+    assert RSCRIPT is not None
+    run = "source(commandArgs(TRUE)[1]); source(commandArgs(TRUE)[2])"
+    command = [RSCRIPT, "-e", run, str(REFERENCE / "apollo_stand_ins.R"), script.name]
+    done = subprocess.run(command, cwd=script.parent, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    lines = done.stdout.splitlines()
+    errors = [float(one.split()[1]) for one in lines if one.startswith("ERROR ")]
+    start, end = next(line for line in lines if line.startswith("LOGLIK ")).split()[1:]
+    return float(start), float(end), errors[-1]
 
 
 def test_a_cross_nested_logit_is_refused(data: ChoiceData, tmp_path: Path) -> None:

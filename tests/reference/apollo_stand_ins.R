@@ -14,17 +14,43 @@ apollo_validateInputs <- function() {
   stopifnot(
     is.data.frame(database), !anyNA(database), control$indivID %in% names(database),
     !anyDuplicated(names(beta)), !any(names(beta) %in% names(database)),
-    exists("apollo_lcPars", globalenv()) || all(beta == grepl("^MU(_|$)", names(beta))),
+    exists("apollo_lcPars", globalenv()) || isTRUE(control$mixing) || all(beta == grepl("^MU(_|$)", names(beta))),
     !is.unsorted(database[[control$indivID]]),
     control$panelData == any(duplicated(database[[control$indivID]]))
   )
   if (!is.null(control$weights)) stopifnot(control$weights %in% names(database))
-  list(database = database, apollo_control = control)
+  list(database = database, apollo_control = control, draws = draws_of(control, database))
 }
+
+# Modified Latin hypercube sampling, one row of draws per person; fewer draws than a user's.
+draws_of <- function(control, database) {
+  if (!isTRUE(control$mixing)) return(list())
+  asked <- get("apollo_draws", globalenv())
+  stopifnot(asked$interDrawsType %in% c("mlhs", "halton", "sobol"), asked$interNDraws >= 100,
+            asked$intraNDraws == 0, is.function(get("apollo_randCoeff", globalenv())))
+  person <- database[[control$indivID]]
+  set.seed(7)
+  names <- c(asked$interUnifDraws, asked$interNormDraws)
+  stopifnot(!anyDuplicated(names), !any(names %in% names(database)))
+  out <- lapply(names, function(name) {
+    n <- length(unique(person))
+    u <- t(sapply(seq_len(n), function(i) sample((seq_len(STAND_IN_DRAWS) - runif(1)) / STAND_IN_DRAWS)))
+    u <- u[match(person, unique(person)), , drop = FALSE]
+    if (name %in% asked$interNormDraws) qnorm(u) else u
+  })
+  setNames(out, names)
+}
+STAND_IN_DRAWS <- 500
 
 apollo_attach <- function(apollo_beta, apollo_inputs) {
   attach(as.list(apollo_beta), name = "beta", warn.conflicts = FALSE)
   attach(apollo_inputs$database, name = "database", warn.conflicts = FALSE)
+  if (length(apollo_inputs$draws)) {
+    attach(apollo_inputs$draws, name = "draws", warn.conflicts = FALSE)
+    coefficients <- get("apollo_randCoeff", globalenv())
+    environment(coefficients) <- globalenv()
+    attach(coefficients(apollo_beta, apollo_inputs), name = "coefficients", warn.conflicts = FALSE)
+  }
   if (!exists("apollo_lcPars", globalenv())) return(invisible(NULL))
   classes <- get("apollo_lcPars", globalenv())(apollo_beta, apollo_inputs)
   attach(classes, name = "classes", warn.conflicts = FALSE)
@@ -32,7 +58,9 @@ apollo_attach <- function(apollo_beta, apollo_inputs) {
 apollo_detach <- function(apollo_beta, apollo_inputs) {
   detach("beta", character.only = TRUE)
   detach("database", character.only = TRUE)
-  if ("classes" %in% search()) detach("classes", character.only = TRUE)
+  for (one in intersect(c("classes", "draws", "coefficients"), search())) {
+    detach(one, character.only = TRUE)
+  }
 }
 
 # The probability of the chosen alternative among those available.
@@ -41,6 +69,7 @@ apollo_mnl <- function(mnl_settings, functionality) {
   stopifnot(setequal(names(s$alternatives), names(s$avail)),
             setequal(names(s$alternatives), names(s$utilities)))
   n <- length(s$choiceVar)
+  if (any(sapply(s$utilities, is.matrix))) return(mixed_mnl(s, n))
   over <- function(values) sapply(names(s$alternatives), function(a) rep_len(values[[a]], n))
   available <- over(s$avail) == 1
   v <- over(s$utilities)
@@ -49,6 +78,32 @@ apollo_mnl <- function(mnl_settings, functionality) {
   p <- exp(v - apply(v, 1, max))
   p <- p / rowSums(p)
   p[cbind(seq_len(n), match(s$choiceVar, s$alternatives))]
+}
+
+# The same where utilities have a column for every draw.
+mixed_mnl <- function(s, n) {
+  wide <- function(one) if (is.matrix(one)) one else matrix(rep_len(one, n), n, STAND_IN_DRAWS)
+  v <- lapply(names(s$alternatives), function(a) {
+    one <- wide(s$utilities[[a]])
+    one[rep_len(s$avail[[a]], n) != 1, ] <- -Inf
+    one
+  })
+  most <- Reduce(pmax, v)
+  e <- lapply(v, function(one) exp(one - most))
+  chosen <- match(s$choiceVar, s$alternatives)
+  p <- matrix(0, n, STAND_IN_DRAWS)
+  for (k in seq_along(e)) p[chosen == k, ] <- e[[k]][chosen == k, , drop = FALSE]
+  p / Reduce("+", e)
+}
+
+# Over draws; what the script prints of the error is of the sum of logarithms.
+apollo_avgInterDraws <- function(P, apollo_inputs, functionality) {
+  lapply(P, function(p) {
+    stopifnot(is.matrix(p), ncol(p) == STAND_IN_DRAWS)
+    relative <- apply(p, 1, var) / STAND_IN_DRAWS / rowMeans(p)^2
+    cat(sprintf("ERROR %.6f\n", sqrt(sum(relative))))
+    rowMeans(p)
+  })
 }
 
 # By the definition of the nested logit: a node is chosen among those of its parent with
@@ -123,7 +178,10 @@ apollo_weighting <- function(P, apollo_inputs, functionality) {
 apollo_panelProd <- function(P, apollo_inputs, functionality) {
   stopifnot(apollo_inputs$apollo_control$panelData)
   person <- apollo_inputs$database[[apollo_inputs$apollo_control$indivID]]
-  by_person <- function(p) as.vector(tapply(p, person, prod))
+  by_person <- function(p) {
+    if (is.matrix(p)) return(exp(rowsum(log(p), person, reorder = TRUE)))
+    as.vector(tapply(p, person, prod))
+  }
   if (is.list(P)) lapply(P, by_person) else by_person(P)
 }
 apollo_prepareProb <- function(P, apollo_inputs, functionality) P[["model"]]

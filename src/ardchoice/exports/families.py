@@ -8,11 +8,10 @@ from typing import Any
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result
 from ardchoice.exports.description import Coefficient, Description
+from ardchoice.exports.mixed import mixed_context, must_have_words_for_tastes
 from ardchoice.exports.names import Names, words
 from ardchoice.exports.quoting import number
-from ardchoice.families import LatentClass, Mixed, Nested, structure_of
-
-TRUNCATED = "truncated"
+from ardchoice.families import LatentClass, Mixed, Nested
 
 
 @dataclass(frozen=True)
@@ -70,7 +69,7 @@ def family_context(result: Result, model: Description) -> dict[str, Any]:
         out["is_cross"] = result.family.cross
         out["n_scales"] = result.family.arrays(result.encoding.alternatives).n_scales
     if isinstance(result.family, Mixed):
-        out |= _tastes(result, model)
+        out |= mixed_context(result, model)
     if isinstance(result.family, LatentClass):
         out["classes"] = _classes(result.family.classes or 1, model)
     return out
@@ -78,14 +77,8 @@ def family_context(result: Result, model: Description) -> dict[str, Any]:
 
 def must_be_expressible(result: Result, package: str) -> None:
     """Refuse what a package has no words for, though it has the family."""
-    if package == "biogeme" and isinstance(result.family, Mixed):
-        random = result.family.random or {}
-        truncated = [name for name, kind in random.items() if kind.endswith(TRUNCATED)]
-        if truncated:
-            raise ArdchoiceError(
-                f"Biogeme has no truncated normal distribution ({', '.join(truncated)}): export to "
-                "'text' or 'latex', or make it lognormal."
-            )
+    if isinstance(result.family, Mixed):
+        must_have_words_for_tastes(result, package)
     if not isinstance(result.family, Nested):
         return
     if package == "apollo" and result.family.cross:
@@ -108,77 +101,6 @@ def must_be_expressible(result: Result, package: str) -> None:
         raise ArdchoiceError(
             "PyLogit's nested logit takes no weights: export to 'biogeme', 'text' or 'latex'."
         )
-
-
-@dataclass(frozen=True)
-class RandomTaste:
-    """A random coefficient.
-
-    Attributes
-    ----------
-    mean
-        The name of the coefficient that holds its mean; empty for what has none of its own.
-    sd
-        Of its standard deviation.
-    distribution, sign
-    alternatives
-        Numbers of those that share an error component.
-    shared
-        Names of the coefficients that vary together.
-    """
-
-    mean: str
-    sd: str
-    distribution: str
-    sign: int
-    alternatives: tuple[int, ...]
-    shared: tuple[str, ...]
-
-
-@dataclass(frozen=True)
-class MoneyNames:
-    """WTP space: the cost coefficient by which all others are multiplied, and their signs."""
-
-    cost: str
-    others: tuple[tuple[str, str], ...]
-
-
-@dataclass(frozen=True)
-class TasteCorrelation:
-    """Between two random coefficients, by number from 0; the first is the larger."""
-
-    first: int
-    second: int
-    name: str
-
-
-def _tastes(result: Result, model: Description) -> dict[str, Any]:
-    """Random coefficients and their correlations."""
-    structure = structure_of(result.layout)
-    names = [c.name for c in model.coefficients]
-    extras = [extra.name for extra in model.extras]
-    tastes = [
-        RandomTaste(
-            "" if s.column is None else names[s.column],
-            extras[k],
-            s.distribution,
-            s.sign,
-            tuple(j + 1 for j in s.alternatives),
-            tuple(names[c] for c in s.shared),
-        )
-        for k, s in enumerate(structure.spreads)
-    ]
-    correlations = [
-        TasteCorrelation(max(c.first, c.second), min(c.first, c.second), extras[structure.q + k])
-        for k, c in enumerate(structure.correlations)
-    ]
-    money = None
-    if structure.money is not None:
-        signs = ["-" if sign < 0 else "" for sign in structure.money.signs]
-        cost = structure.money.cost
-        others = [(name, signs[k]) for k, name in enumerate(names) if k != cost]
-        money = MoneyNames(names[cost], tuple(others))
-    return {"tastes": tastes, "correlations": correlations, "money": money}
 
 
 def _nests(family: Nested, alternatives: tuple[str, ...], model: Description) -> tuple[Nest, ...]:

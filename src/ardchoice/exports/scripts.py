@@ -98,10 +98,16 @@ def _utility(
     alternative: Alternative,
     indent: str,
     in_class: int | None = None,
+    called: Mapping[str, str] | None = None,
 ) -> str:
-    """The utility of an alternative, in a latent class if there are such, as a sum of products."""
+    """The utility of an alternative, in a latent class if there are such, as a sum of products.
+
+    Coefficients may be called otherwise, such as by the names of what is drawn.
+    """
+    called = called or {}
     products = [
-        " * ".join([c.name, *columns]) for c, columns in model.utility(alternative.number, in_class)
+        " * ".join([called.get(c.name, c.name), *columns])
+        for c, columns in model.utility(alternative.number, in_class)
     ]
     if not products:
         return "0"

@@ -342,11 +342,10 @@ def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
             continue
         name, b, sd = s.name[3:-1], float(theta[s.column]), float(theta[d + k])
         mean, spread = moments(s.distribution, s.sign, b, sd)
-        median = s.sign * np.exp(b)
         in_money = structure.money is not None and s.column != structure.money.cost
         symbol = "WTP" if in_money else "β"
         if s.distribution == "lognormal":
-            minus = "-" if s.sign < 0 else ""
+            minus, median = "-" if s.sign < 0 else "", s.sign * np.exp(b)
             what = f"the estimates are the mean and standard deviation of ln({minus}{symbol})"
             rest = (
                 f"{symbol} has median {median:.4g}, mean {mean:.4g} and standard deviation "
