@@ -13,6 +13,7 @@ import pandas as pd
 from ardchoice.ard import ArdFit
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData
+from ardchoice.design import learn_encoding
 from ardchoice.errors import ArdchoiceError, ArdchoiceWarning, FileError, SpecificationError
 from ardchoice.estimation import (
     CrossValidation,
@@ -245,8 +246,9 @@ def _models(record: StudyRecord, compare: Mapping[str, Specification | str]) -> 
             )
         try:
             specification = as_specification(given)
-            result = _estimate(data, specification, family)
-            models.append(_Model(name, specification, family, result))
+            own = family.for_terms(learn_encoding(data, specification.terms))
+            result = _estimate(data, specification, own)
+            models.append(_Model(name, specification, result.family, result))
         except ArdchoiceError as error:
             raise SpecificationError(f"compare: {name!r}: {error}") from None
     return models
@@ -314,11 +316,14 @@ def _validate(
         scores: list[FoldScore] = []
         for m, model in enumerate(models):
             again = None if m else found
+            family = model.family
+            if again is not None:
+                family = family.for_terms(learn_encoding(train, again[1].terms))
             score = score_refit(
                 train,
                 test,
                 model.specification if again is None else again[1],
-                model.family,
+                family,
                 whole_sample=record.data,
                 near=model.result if again is None else None,
                 with_probabilities=m == 0,

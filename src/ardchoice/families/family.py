@@ -20,8 +20,9 @@ import numpy as np
 
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.design import Block, CachedBlocks, Design, Encoding, Part, StreamedBlocks
+from ardchoice.errors import SpecificationError
 from ardchoice.numerics import NewtonFit, Order, Sums, map_reduce
-from ardchoice.space import Term
+from ardchoice.space import Term, parse_term
 
 Kind = Literal["mean", "wtp", "sd", "correlation", "nest", "class", "scale"]
 LOCATIONS: tuple[Kind, ...] = ("mean", "wtp")
@@ -177,6 +178,22 @@ def coefficient_parameters(encoding: Encoding) -> tuple[Parameter, ...]:
         for t in encoding.terms
         for k, name in enumerate(t.names)
     )
+
+
+def term_like(name: str, encoding: Encoding) -> str | None:
+    """The term of this name; else one of the same place, attribute and covariates in another form.
+
+    None where there is neither.
+    """
+    known = [t.term for t in encoding.terms]
+    if name in map(str, known):
+        return name
+    try:
+        asked = parse_term(name)
+    except SpecificationError:
+        return None
+    alike = [t for t in known if (t.where, t.what, t.by) == (asked.where, asked.what, asked.by)]
+    return str(alike[0]) if alike else None
 
 
 def _is_constant(term: Term) -> bool:
@@ -439,6 +456,13 @@ class Family(ABC):
     def details(self) -> str:
         """Its options in a few words, such as its nests. Default: nothing."""
         return ""
+
+    def for_terms(self, encoding: Encoding) -> Family:
+        """The family for another specification. Default: itself.
+
+        A family that names terms keeps what there is of them, by place and attribute.
+        """
+        return self
 
     def frozen_at(self, theta: Floats) -> Family:
         """A family whose log-likelihood is smooth near θ. Default: itself.

@@ -25,6 +25,7 @@ from ardchoice.families.family import (
     TasteKind,
     coefficient_parameters,
     family_pass,
+    term_like,
 )
 from ardchoice.families.latent.diagnose import class_notes, diverging_directions
 from ardchoice.families.latent.estimate import Starts, class_pass
@@ -376,6 +377,20 @@ class LatentClass(Family):
     def sorted_by_share(self, found: Starts, layout: ParameterLayout) -> Floats:
         """θ with the classes in the order of their shares, the largest first."""
         return self.relabelled(found.best, layout, np.argsort(-found.share, kind="stable"))
+
+    def for_terms(self, encoding: Encoding) -> Family:
+        """The same with those of the shared and absent terms that there are."""
+
+        def kept(names: Sequence[str]) -> tuple[str, ...]:
+            found = (term_like(name, encoding) for name in names)
+            return tuple(dict.fromkeys(name for name in found if name is not None))
+
+        absent = {q: kept(names) for q, names in (self.absent or {}).items()}
+        return replace(
+            self,
+            shared=kept(self.shared),
+            absent={q: names for q, names in absent.items() if names} or None,
+        )
 
     # -- Estimation again on nearly the same choices ----------------------------------------------
 

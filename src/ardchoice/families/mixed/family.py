@@ -22,6 +22,7 @@ from ardchoice.families.family import (
     ParameterLayout,
     Resolved,
     Scores,
+    term_like,
 )
 from ardchoice.families.mixed.checks import check_before, notes_after
 from ardchoice.families.mixed.distributions import moments
@@ -224,6 +225,27 @@ class Mixed(Family):
     @property
     def _in_words(self) -> str:
         return f"WTP space: V = a ({self.cost} ± WTP x), a the coefficient of {self.cost}"
+
+    def for_terms(self, encoding: Encoding) -> Family:
+        """The same with those of the random coefficients that there are; the MNL without any."""
+        from ardchoice.families.mnl import Mnl
+
+        if self.random is None:
+            return self
+        random: dict[str, str] = {}
+        for key, text in self.random.items():
+            try:
+                spreads_of({key: text}, encoding)
+                random[key] = text
+            except SpecificationError:
+                like = term_like(key, encoding)
+                if like is not None:
+                    random.setdefault(like, text)
+        if not random:
+            return Mnl()
+        same = random == dict(self.random)
+        correlated = self.correlated if same else self.correlated is True and len(random) > 1
+        return replace(self, random=random, correlated=correlated, anchor=None, near=None)
 
     def frozen_at(self, theta: Floats) -> Family:
         """The same with nodes that stay where they are at θ (in the order of the layout)."""

@@ -137,6 +137,12 @@ def fit(found: Findings) -> Section:
         f"{result.null_loglik:,.1f}, with constants only {result.constants_loglik:,.1f}. "
         "AIC and BIC: smaller is better."
     ).replace(" -", " −")
+    if result.family.tag != "mnl":
+        note += (
+            " Models that every modeller estimates first are multinomial logits; those that were "
+            f"given to compare with are of the same family, a {result.family.title.lower()}, with "
+            "as many of the terms that it names as they have."
+        )
     table = frame_table(
         "fit",
         "Fit on the persons that it was estimated on",
