@@ -55,3 +55,24 @@ def test_a_part_that_does_not_exist_is_refused(load, capsys):
     with pytest.raises(SystemExit):
         load("mixed").main(["rase"])
     assert "no part: rase" in capsys.readouterr().err
+
+
+@pytest.mark.filterwarnings("ignore::ardchoice.ArdchoiceWarning")
+def test_relevance_of_spreads_is_summed_up_over_sets(load):
+    ard = load("mixed_ard")
+    known = ard.Spreads(
+        lam=np.array([0.5, 0.0, 0.01, 0.3]),
+        p=np.array([0.001, 0.5, 0.2, 0.03]),
+        truth=np.array([1.0, 0.0, 0.0, 0.6]),
+        seconds=0.5,
+        converged=True,
+    )
+    assert known.above == (4, 4)
+    text = ard.summary("Newton()", [known])
+    assert "λ > 0: 1.000 of 2 true, 0.500 of 2 others; λ > 0.02: 1.000, 0.000" in text
+    assert "p < 0.01: 0.500 of true, 0.000 of others" in text
+    one = load("mixed_sets").simulated_set(302, 2, persons=200)
+    found = ard.relevance(one, ard.ac.Newton())
+    assert found.converged
+    right, pairs = found.above
+    assert (right, pairs) == (16, 16)

@@ -90,7 +90,7 @@ class Stages:
         def check() -> Confirmed:
             return confirm(relevance.data, decided, family=family)
 
-        return self.keep.stage("confirmed", check, relevance, mnl, decided)
+        return self.keep.stage("confirmed", check, relevance.data, relevance, mnl, decided)
 
     def beside(self, data: ChoiceData, joint: JointSelection) -> TermsAndTastes:
         """What the multinomial logit selects by itself, estimated too."""

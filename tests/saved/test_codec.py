@@ -24,6 +24,7 @@ from ardchoice.saved import Decoder, Encoder, saved_classes
 from ardchoice.saved.arrays import read_arrays, write_arrays
 from ardchoice.saved.classes import EXECUTION_FIELDS
 from ardchoice.saved.upgrades import SCHEMA_UPGRADES, SCHEMA_VERSION, upgraded
+from ardchoice.selection import Confirmed
 from ardchoice.space import Factor, Term, Transform
 from saved.saved_support import STUDIES, differences, plain_study
 from selection.selection_support import made, read, table, usual
@@ -72,6 +73,8 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         STUDIES["evaluated"](),
         ac.fit_ard(late, space, previous=previous),
     ]
+    joint = ac.specify(late, ac.SearchSpace(late), family=ac.Mixed(nodes=16)).joint
+    assert joint is not None
     others = [
         read(path, covariates={"INC": ac.Cut(edges=[1.0], labels=["low", "high"])}),
         [ac.Bic(), ac.Ebic(gamma=0.5), ac.Evidence(), ac.FalseDiscovery(q=0.1), ac.HeldOut()],
@@ -84,7 +87,8 @@ def examples(tmp_path_factory: pytest.TempPathFactory) -> dict[str, object]:
         Constraints(fixed={"A": 1.0}, equal=(("B", "C"),), bounds={"D": (None, 0.0)}),
         PersonColumns("INC", Levels("INC", ("low", "high"), 0)),
         ac.compare_families(late, "*: TT", families=[], folds=2),
-        ac.specify(late, ac.SearchSpace(late), family=ac.Mixed(nodes=16)).joint,
+        joint,
+        Confirmed(joint.selection, None),
         ac.fit_ard(late, ac.SearchSpace(late), family=ac.Mixed()).spreads,
         STUDIES["honest"]().evaluated(folds=0, scenarios={"A": "B: unavailable"}).evaluation,
     ]

@@ -17,6 +17,7 @@ from ardchoice.data import ChoiceData
 from ardchoice.families import FAMILIES, Family
 from ardchoice.record import StudyRecord
 from ardchoice.saved.frame import Frame
+from ardchoice.selection import Confirmed
 from ardchoice.space import SearchSpace, Specification, Term, Transform
 
 SHARED_CLASSES = (ChoiceData, SearchSpace, Specification)
@@ -55,7 +56,7 @@ def saved_name(cls: type) -> str:
 
 def saved_classes() -> Mapping[str, SavedClass]:
     """The white list: name in files -> class."""
-    return _declared_by((StudyRecord, Frame, *FAMILIES.values()))
+    return _declared_by((StudyRecord, Confirmed, Frame, *FAMILIES.values()))
 
 
 @cache
