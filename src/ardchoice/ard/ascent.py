@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 from scipy import linalg
 
-from ardchoice._types import Floats
+from ardchoice._types import Bools, Floats
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.quadratic import (
     Kind,
@@ -28,8 +28,17 @@ from ardchoice.ard.relevance import best_lambda, gain
 RIDGE_ROUNDS = 20
 """Fixed-point rounds from where many are active: most leave; single changes do the rest."""
 CLIMB_ROUNDS = 100
-TOGETHER = 3
-"""Rounds after a group came or left."""
+TOGETHER, TOGETHER_MANY = 3, 1
+"""Rounds after a group came or left, and with many active columns, where a round is expensive."""
+MANY_ACTIVE = 300
+"""Active columns from which rounds and changes one by one are expensive."""
+MOST_FOR_EVIDENCE = 2000
+"""Columns up to which the bound is maximised from the top of the evidence as well."""
+SEVERAL_SHARE, SEVERAL_SHARE_MANY = 0.5, 0.1
+"""Share of the best change that others must promise to be made with it; with many columns, too."""
+FADING = 0.05
+"""λ times curvature below which a λ that falls is on its way to zero: it lets through so little
+that it falls faster the smaller it is."""
 ROUGH = 1e-3
 """Relative change of λ that ends rounds after which others follow."""
 FAR = 2.0
@@ -39,6 +48,8 @@ SLOW_ROUNDS = 6
 """Rounds after which a λ whose curve bends up is taken out of Newton's step."""
 CONVEX_SHARE = 0.1
 """Share of its metric that the second derivative of a λ must have for a Newton step."""
+FEW_GROUPS_SHARE = 0.25
+"""Groups per active column up to which products with Σ are solved for, without Σ itself."""
 EVIDENCE_ROUNDING = 1e-14
 """Share of the log evidence that rounding may take away."""
 SMALLEST = 1e-10
@@ -91,6 +102,8 @@ def fixed_point(
     change, done = np.inf, 0
     for done in range(1, rounds + 1):  # noqa: B007
         new = _fixed(groups, lam, post)
+        if len(post.columns) > MANY_ACTIVE:
+            new = np.where(_fading(quadratic, groups, lam, new), 0.0, new)
         change = _largest_change(lam, new)
         lam, post = new, posterior(quadratic, groups, new, kind)
         if change < tolerance:
@@ -105,6 +118,15 @@ def _fixed(groups: Groups, lam: Floats, post: Posterior) -> Floats:
         determined = np.where(on, groups.sizes - spread / lam, 1.0)
         new = np.where(on, square / np.maximum(determined, 1e-12), 0.0)
     return _within(new)
+
+
+def _fading(quadratic: Quadratic, groups: Groups, lam: Floats, new: Floats) -> Bools:
+    """Which λ fall and let next to nothing through: with many columns, not waited for.
+
+    Single changes, which follow, bring back what is worth it.
+    """
+    own = groups.sum(np.diag(quadratic.curvature)) / np.maximum(groups.sizes, 1)
+    return np.asarray((new < lam) & (new * own < FADING))
 
 
 def _within(lam: Floats) -> Floats:
@@ -192,10 +214,14 @@ def _steps(
     square = total(mean**2) / lam[on]
     slope = 0.5 * (square - groups.sizes[on] + total(share))
     metric = 0.5 * (square + total(share if post.kind == "full" else share * (1 - share)))
-    cross = mean[:, None] * post.cov * mean
-    if post.kind == "full":
-        cross = cross + 0.5 * post.cov**2
-    matrix = np.diag(metric) - _by_group(cross, of) / np.outer(lam[on], lam[on])
+    if post.kind == "diagonal" and len(on) < FEW_GROUPS_SHARE * len(of):
+        together = _mean_products(post, of, len(lam))[np.ix_(on, on)]
+    else:
+        cross = mean[:, None] * post.cov * mean
+        if post.kind == "full":
+            cross = cross + 0.5 * post.cov**2
+        together = _by_group(cross, of)
+    matrix = np.diag(metric) - together / np.outer(lam[on], lam[on])
     factor, failed = linalg.lapack.dpotrf(matrix, lower=0)
     safe = slope / np.maximum(metric, 1e-300)
     if not failed:
@@ -259,6 +285,15 @@ def _best_of(
     return out
 
 
+def _mean_products(post: Posterior, of: npt.NDArray[np.intp], count: int) -> Floats:
+    """μ_s' Σ_st μ_t of all groups, without Σ: few groups of many columns; shape (G, G)."""
+    shrunk = np.flatnonzero(of >= 0)
+    sides = np.zeros((len(of), count))
+    sides[shrunk, of[shrunk]] = post.mean[post.columns][shrunk]
+    half = linalg.solve_triangular(post.factor, sides, trans="T", check_finite=False)
+    return np.asarray(half.T @ half)
+
+
 def _by_group(matrix: Floats, of: npt.NDArray[np.intp]) -> Floats:
     """Sums over the blocks of a matrix, group by group; free columns are excluded."""
     order = np.argsort(of, kind="stable")
@@ -309,7 +344,8 @@ def coordinate_ascent(
         if better.max() < worth:
             return EvidenceFit(lam, post, done, True)
         lam, post = _change(quadratic, groups, lam, post, best, better)
-        together = climb(quadratic, groups, lam, TOGETHER, ROUGH, kind, post)
+        rounds_together = TOGETHER_MANY if len(post.columns) > MANY_ACTIVE else TOGETHER
+        together = climb(quadratic, groups, lam, rounds_together, ROUGH, kind, post)
         lam, post = together.lam, together.post
     return EvidenceFit(lam, post, rounds, False)
 
@@ -337,7 +373,8 @@ def _change(
     do: many small moves of λ would otherwise be made one by one.
     """
     winner = int(better.argmax())
-    several = better > 0.5 * better[winner]
+    many = len(post.columns) > MANY_ACTIVE
+    several = better > (SEVERAL_SHARE_MANY if many else SEVERAL_SHARE) * better[winner]
     staying = (lam > 0) & (best > 0)
     for these in (staying, several) if staying[winner] else (several,):
         if these.sum() > 1:
@@ -355,10 +392,11 @@ def other_starts(
 ) -> list[Floats]:
     """Where else to begin than at λ: nowhere, and the top of the evidence, if that is not meant.
 
-    The bound has more hills than the evidence, and the one near its top is often the highest.
+    The bound has more hills than the evidence, and the one near its top is often the highest. With
+    very many columns the way there takes most of the time, and zero has to do.
     """
     starts = [np.zeros(groups.n)]
-    if kind == "diagonal":
+    if kind == "diagonal" and len(groups.of) <= MOST_FOR_EVIDENCE:
         starts.append(coordinate_ascent(quadratic, groups, lam, worth=worth).lam)
     return starts
 

@@ -13,6 +13,7 @@ from ardchoice.design.encoding import (
 )
 from ardchoice.design.execution import Execution, current_execution, running
 from ardchoice.design.far_from_zero import refuse_far_from_zero
+from ardchoice.design.mostly_constant import MostlyConstant, mostly_constant
 from ardchoice.design.sources import CachedBlocks, Standardizer, StreamedBlocks
 
 __all__ = [
@@ -26,6 +27,7 @@ __all__ = [
     "Encoding",
     "Execution",
     "Levels",
+    "MostlyConstant",
     "Of",
     "Part",
     "PersonColumns",
@@ -37,6 +39,7 @@ __all__ = [
     "current_execution",
     "deviations",
     "learn_encoding",
+    "mostly_constant",
     "refuse_far_from_zero",
     "running",
 ]

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
+from ardchoice.design.mostly_constant import MostlyConstant, mostly_constant
 
 
 @dataclass(frozen=True, eq=False)
@@ -74,6 +75,17 @@ class Block:
     def picked(self) -> npt.NDArray[np.intp]:
         """Where the chosen alternatives stand in a flattened (J, B) array; shape (B,)."""
         return self.choice * self.shape[1] + np.arange(self.shape[1])
+
+    @cached_property
+    def mostly_constant(self) -> tuple[MostlyConstant | None, ...]:
+        """Every part of one alternative as columns that are mostly constant; None where not."""
+        return tuple(self._mostly_constant(part) for part in self.parts)
+
+    def _mostly_constant(self, part: Part) -> MostlyConstant | None:
+        if len(part.alternatives) > 1:
+            return None
+        there = None if self.available is None else self.available[part.alternatives[0]]
+        return mostly_constant(part.x[:, 0], there)
 
     @property
     def n_columns(self) -> int:

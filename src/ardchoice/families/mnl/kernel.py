@@ -9,16 +9,16 @@ With V_in = x_in'β, P_n = softmax of V_n over the available alternatives and we
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import partial, reduce
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats
-from ardchoice.design import Block
+from ardchoice.design import Block, MostlyConstant
 from ardchoice.numerics import Order, Sums, map_reduce
 
 MOST_PAIRS = 8
@@ -166,6 +166,12 @@ def _gradient(residual: Floats, block: Block) -> Floats:
 def _curvature(p: Floats, block: Block, *, rough: bool = False) -> Floats:
     """H in the form that suits: alternative by alternative, or through the mean of the columns."""
     if len(block.parts) <= MOST_PAIRS and all(len(q.alternatives) == 1 for q in block.parts):
+        few = block.mostly_constant
+        if few and all(few):
+            out = _curvature_of_mostly_constant(p, block, cast("Sequence[MostlyConstant]", few))
+            if rough:
+                out.flat[:: len(out) + 1] *= 1 + ROUGHNESS
+            return out
         if not rough:
             return _curvature_by_pairs(p, block, np.float64)
         out = _curvature_by_pairs(p, block, np.float32)
@@ -187,9 +193,7 @@ def _curvature_by_pairs(p: Floats, block: Block, kind: type[np.floating[Any]]) -
     for i, part in enumerate(parts):
         alternative = part.alternatives[0]
         x, share = part.x[:, 0], p[alternative]
-        # 1 - P as the sum of the others, so that nothing cancels when P is close to one.
-        others = reduce(np.add, [p[j] for j in range(len(p)) if j != alternative])
-        variance = share * others
+        variance = share * _others(p, alternative)
         if block.weight is not None:
             variance *= block.weight
             share = share * root
@@ -200,6 +204,28 @@ def _curvature_by_pairs(p: Floats, block: Block, kind: type[np.floating[Any]]) -
             out[part.columns, parts[j].columns] = cross
             out[parts[j].columns, part.columns] = cross.T
     return out
+
+
+def _curvature_of_mostly_constant(
+    p: Floats, block: Block, columns: Sequence[MostlyConstant]
+) -> Floats:
+    """The same where nearly all columns are constant but in few rows, whose products are sparse."""
+    out = np.empty((block.n_columns, block.n_columns))
+    for i, part in enumerate(block.parts):
+        share, others = p[part.alternatives[0]], _others(p, part.alternatives[0])
+        weight = share if block.weight is None else share * block.weight
+        out[part.columns, part.columns] = columns[i].products(columns[i], weight * others)
+        for j in range(i):
+            there = block.parts[j]
+            cross = columns[i].products(columns[j], weight * -p[there.alternatives[0]])
+            out[part.columns, there.columns] = cross
+            out[there.columns, part.columns] = cross.T
+    return out
+
+
+def _others(p: Floats, alternative: int) -> Floats:
+    """1 - P as the sum of the others, so that nothing cancels when P is close to one."""
+    return reduce(np.add, [p[j] for j in range(len(p)) if j != alternative])
 
 
 def _scaled(x: Floats, by: Floats, kind: type[np.floating[Any]]) -> Floats:
