@@ -7,7 +7,14 @@ from typing import Any
 
 from ardchoice.expressions import Literal
 from ardchoice.scripts.calls import CALLS
-from ardchoice.scripts.capture import Captured, Start, column_name, known_utilities, with_choice
+from ardchoice.scripts.capture import (
+    Captured,
+    Start,
+    column_name,
+    is_code,
+    known_utilities,
+    with_choice,
+)
 from ardchoice.scripts.forms import (
     Draws,
     Form,
@@ -159,7 +166,8 @@ def _settings(captured: Captured, made: Mapping[str, Any]) -> None:
     given = settings.get("utilities", settings.get("V"))
     utilities = known_utilities(given, captured.doubts)
     codes = settings.get("alternatives")
-    codes = codes if isinstance(codes, dict) else {name: name for name in utilities}
+    codes = codes if isinstance(codes, dict) else {}
+    codes = {name: code for name, code in codes.items() if is_code(code)}
     captured.utilities = {codes.get(name, name): form for name, form in utilities.items()}
     captured.names = {codes.get(name, name): str(name) for name in utilities}
     available = settings.get("avail", 1)

@@ -102,6 +102,11 @@ def with_choice(captured: Captured, value: Any, line: int, text: str) -> None:
         captured.doubts.append(Doubt(line, text, f"the choice: {error}"))
 
 
+def is_code(value: object) -> bool:
+    """Whether a value can be the code of an alternative."""
+    return isinstance(value, int | float | str)
+
+
 def column_name(value: Any) -> str | None:
     """The name of a plain column."""
     from ardchoice.expressions import Column

@@ -12,6 +12,8 @@ from dataclasses import dataclass, field, replace
 from ardchoice.expressions import FUNCTIONS, Call, Column, Expression, Literal, Operation
 
 MOST_MONOMIALS = 400
+MOST_SYMBOLS = 8
+"""In one product."""
 MOST_PARTS = 300
 """Of an expression; a longer one is none that a person wrote."""
 KNOWN_FUNCTIONS = {**FUNCTIONS, "boxcox": (1, 1)}
@@ -267,6 +269,8 @@ def multiply(a: Form, b: Form) -> Form:
         raise UnreadableError("a product has too many terms")
     for one, x in a.monomials.items():
         for other, y in b.monomials.items():
+            if len(one) + len(other) > MOST_SYMBOLS:
+                raise UnreadableError("a product has too many parameters")
             key = tuple(sorted((*one, *other), key=str))
             out = add(out, Form({key: operation("*", x, y)}))
     return out

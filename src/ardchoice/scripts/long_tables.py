@@ -7,7 +7,7 @@ from typing import Any
 
 from ardchoice.expressions import Column, Expression, Literal
 from ardchoice.scripts.calls import CALLS
-from ardchoice.scripts.capture import EVERY, Captured, Start, column_name, with_choice
+from ardchoice.scripts.capture import EVERY, Captured, Start, column_name, is_code, with_choice
 from ardchoice.scripts.forms import (
     Form,
     Parameter,
@@ -145,7 +145,8 @@ def _codes(captured: Captured, spec: Mapping[Any, Any], given: Iterable[Any] | N
     named: dict[Any, None] = {}
     for entry in spec.values():
         for one in entry if isinstance(entry, list | tuple) else ():
-            named |= dict.fromkeys(one if isinstance(one, list | tuple) else (one,))
+            codes = one if isinstance(one, list | tuple) else (one,)
+            named |= dict.fromkeys(code for code in codes if is_code(code))
     base = "those that the specification does not name, such as the reference, are missing"
     reason = f"its alternatives are not known: {base}; pass the table or alternatives=[...]"
     captured.doubts.append(Doubt(0, "", reason))
@@ -169,7 +170,7 @@ def _add_entry(captured: Captured, name: str, entry: Any, given: Any, line: int)
         captured.hints[label] = name
         coefficient = symbol(Parameter(label))
         for code in group:
-            if code not in captured.utilities:
+            if not is_code(code) or code not in captured.utilities:
                 captured.doubts.append(Doubt(line, name, f"there is no alternative {code!r:.40}"))
                 continue
             _add(captured, code, coefficient, name, line)

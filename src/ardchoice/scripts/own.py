@@ -225,7 +225,12 @@ def own_long_model(package: str, reader: Reader) -> Captured | None:
     captured.utilities = {code: number(0) for code in alternatives}
     for name, factors in made.items():
         captured.parameters[str(name)] = Start()
-        for code, columns in factors.items():
+        known = factors.items() if isinstance(factors, dict) else ()
+        for code, columns in known:
+            if code not in captured.utilities or not isinstance(columns, tuple):
+                reason = f"{name}: there is no alternative {code!r:.40}"
+                captured.doubts.append(Doubt(0, "", reason))
+                continue
             product = symbol(Parameter(str(name)))
             for column in columns:
                 product = multiply(product, as_form(reader.column(table, str(column))))

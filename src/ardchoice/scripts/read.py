@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import os
 import re
+import warnings
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -164,7 +165,9 @@ def _of(package: str, reader: Reader, alternatives: list[Any] | None) -> Capture
 
 def _statements(text: str) -> list[ast.stmt]:
     try:
-        return ast.parse(text).body
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", SyntaxWarning)  # of the script, not ours
+            return ast.parse(text).body
     except SyntaxError as error:
         raise UnreadableError(f"line {error.lineno or 0} is no Python ({error.msg})") from None
     except (ValueError, MemoryError, RecursionError):
