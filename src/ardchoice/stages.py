@@ -21,6 +21,7 @@ from ardchoice.selection import (
     Rule,
     Structure,
     confirm,
+    not_worse_than_mnl,
     select,
     select_jointly,
 )
@@ -88,7 +89,8 @@ class Stages:
         decided = self.keep.stage("joint", decide, relevance, mnl)
 
         def check() -> Confirmed:
-            return confirm(relevance.data, decided, family=family)
+            confirmed = confirm(relevance.data, decided, family=family)
+            return not_worse_than_mnl(relevance.data, confirmed, family=family, structure=structure)
 
         return self.keep.stage("confirmed", check, relevance.data, relevance, mnl, decided)
 

@@ -4,7 +4,12 @@ And what is computed from a finished study: checks, willingness to pay, elastici
 """
 
 from ardchoice.evaluation.alarms import alarms, is_same_model, predicts_better
-from ardchoice.evaluation.averaging import best_predictor, inclusion_table, predict_averaged
+from ardchoice.evaluation.averaging import (
+    best_predictor,
+    inclusion_table,
+    model_of_search,
+    predict_averaged,
+)
 from ardchoice.evaluation.baselines import baselines
 from ardchoice.evaluation.calibration import calibration
 from ardchoice.evaluation.checks import (
@@ -61,6 +66,7 @@ __all__ = [
     "inclusion_table",
     "is_same_model",
     "mean_probabilities",
+    "model_of_search",
     "predict_averaged",
     "predicts_better",
     "relevance_table",

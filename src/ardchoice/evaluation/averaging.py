@@ -48,6 +48,9 @@ def visit_around(record: StudyRecord) -> Inclusion:
 def inclusion_table(record: StudyRecord, found: Inclusion | None = None) -> pd.DataFrame:
     """How sure each candidate is, surest first: term, alternative, columns, selected, probability.
 
+    Where the study has another family than its search, such as a mixed logit, `model` names the one
+    that the probabilities belong to.
+
     Parameters
     ----------
     record
@@ -66,8 +69,20 @@ def inclusion_table(record: StudyRecord, found: Inclusion | None = None) -> pd.D
             "probability": found.probabilities,
         }
     )
+    searched = model_of_search(record)
+    if searched:
+        frame["model"] = searched
     frame = frame.sort_values(["probability", "selected"], ascending=False, kind="stable")
     return frame.reset_index(drop=True)
+
+
+def model_of_search(record: StudyRecord) -> str:
+    """The family that terms were searched with, where the study's model is of another; else empty.
+
+    Inclusion probabilities and repeated selections are those of the search.
+    """
+    searched, own = record.fit.family.title, record.result.family.title
+    return "" if searched == own else searched.lower()
 
 
 # -- Averaged predictions --------------------------------------------------------------------------

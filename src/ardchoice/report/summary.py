@@ -5,7 +5,13 @@ from __future__ import annotations
 import textwrap
 
 from ardchoice.estimation import ALL, Result, is_saved
-from ardchoice.evaluation import alarms, attribute_label, best_predictor, willingness_to_pay
+from ardchoice.evaluation import (
+    alarms,
+    attribute_label,
+    best_predictor,
+    model_of_search,
+    willingness_to_pay,
+)
 from ardchoice.record import Evaluation, StudyRecord
 from ardchoice.report.style import one_line
 from ardchoice.space import Specification
@@ -47,7 +53,7 @@ def summarise_record(record: StudyRecord) -> str:
     parts += ["" if record.differences is None else _fill(str(record.differences))]
     parts += [_terms_and_tastes(record)]
     parts += [compared, _held_out(record.evaluation), _predictors(record), _wtp(record)]
-    parts += [_near_ties(specification), _inclusion(record.evaluation)]
+    parts += [_near_ties(specification), _inclusion(record)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -150,18 +156,22 @@ def _predictors(record: StudyRecord) -> str:
     rows[0][2:] = ["", ""]
     head = ["held-out, selection repeated", "log-likelihood", "difference", "std err"]
     unit = "choices" if record.data.person is None else "persons"
-    return f"{table(rows, head)}\n{_fill(best_predictor(evaluation.predictors, unit))}"
+    searched = model_of_search(record)
+    note = f"\nall of the {searched}, which terms are searched with" if searched else ""
+    return f"{table(rows, head)}{note}\n{_fill(best_predictor(evaluation.predictors, unit))}"
 
 
-def _inclusion(evaluation: Evaluation | None) -> str:
+def _inclusion(record: StudyRecord) -> str:
     """Terms that are open, and how many are not."""
+    evaluation, searched = record.evaluation, model_of_search(record)
     if evaluation is None or evaluation.inclusion is None:
         return ""
     frame = evaluation.inclusion
     p = frame["probability"]
     open_ = frame[(p < SURE) & (frame["selected"] | (p >= WORTH_A_LINE))]
     text = (
-        f"Inclusion probabilities: {int((p >= SURE).sum())} terms of {SURE:g} or more; "
+        f"Inclusion probabilities{f' in the {searched}' if searched else ''}: "
+        f"{int((p >= SURE).sum())} terms of {SURE:g} or more; "
         f"{len(open_)} that are open"
     )
     rows = [

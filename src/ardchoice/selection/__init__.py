@@ -8,6 +8,7 @@ from ardchoice.selection.joint import (
     JointSelection,
     RandomCandidate,
     confirm,
+    not_worse_than_mnl,
     select_jointly,
 )
 from ardchoice.selection.prices import criterion_of, design_effects
@@ -63,6 +64,7 @@ __all__ = [
     "inclusion",
     "listed",
     "must_be_rule",
+    "not_worse_than_mnl",
     "recognised_signs",
     "select",
     "select_jointly",

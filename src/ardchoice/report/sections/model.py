@@ -5,7 +5,7 @@ from __future__ import annotations
 import pandas as pd
 
 from ardchoice.estimation import KIND, Result
-from ardchoice.evaluation import best_predictor, mean_probabilities
+from ardchoice.evaluation import best_predictor, mean_probabilities, model_of_search
 from ardchoice.record import (
     ALL_SPECIFIC,
     CONSTANTS_ONLY,
@@ -177,7 +177,7 @@ def held_out(found: Findings) -> Section:
     )
     parts: list[Part] = [Text(_gain(found, unit)), table]
     if evaluation.predictors is not None:
-        parts.append(_predictors(evaluation.predictors, unit))
+        parts.append(_predictors(evaluation.predictors, unit, model_of_search(found.record)))
     if evaluation.calibration is not None and len(evaluation.calibration):
         caption = (
             f"Calibration on held-out {unit}: mean predicted probability and observed share in "
@@ -187,7 +187,7 @@ def held_out(found: Findings) -> Section:
     return Section("heldout", title, parts)
 
 
-def _predictors(frame: pd.DataFrame, unit: str) -> Table:
+def _predictors(frame: pd.DataFrame, unit: str, searched: str) -> Table:
     """Selected model, average over specifications, relevance posterior."""
     return frame_table(
         "predictors",
@@ -201,7 +201,8 @@ def _predictors(frame: pd.DataFrame, unit: str) -> Table:
         },
         marks=bold([int(frame["held_out"].to_numpy().argmax())], 1),
         note=f"Relevance, selection and estimation were repeated in every fold, without the "
-        f"held-out {unit}. {best_predictor(frame, unit)}",
+        f"held-out {unit}{f', all of the {searched}' if searched else ''}. "
+        f"{best_predictor(frame, unit)}",
     )
 
 

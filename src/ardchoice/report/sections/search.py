@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 
+from ardchoice.evaluation import model_of_search
 from ardchoice.report.document import (
     FIGURES,
     P_VALUE,
@@ -170,12 +171,20 @@ def inclusion(found: Findings) -> Section:
     frame, title = found.evaluation.inclusion, "How sure each term is"
     if frame is None:
         return Section("inclusion", title, [])
+    searched, more = model_of_search(found.record), ""
+    if searched:
+        title = f"{title}, in the {searched}"
+        more = (
+            f" They are those of the {searched}, which the specifications are compared with: the "
+            f"{found.record.result.family.title.lower()} may need fewer terms, or others."
+        )
     text = (
         "Share of the weight of all specifications around the selected one that has the term. They "
         "obey the same structure and signs, and weigh exp(−½ difference of the criterion / d), d "
         "being the design effect of the terms in which they differ from the selected one. A form "
         "of an attribute is not sure where another one fits as well."
     )
+    text += more
     table = frame_table(
         "inclusion",
         "Inclusion probabilities",

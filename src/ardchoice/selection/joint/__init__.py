@@ -1,6 +1,7 @@
 """Terms and random coefficients decided together."""
 
 from ardchoice.selection.joint.alternate import Alternation, Joint
+from ardchoice.selection.joint.compared import not_worse_than_mnl
 from ardchoice.selection.joint.exact import Confirmed, confirm
 from ardchoice.selection.joint.refits import TasteRefits
 from ardchoice.selection.joint.select import JointSelection, select_jointly
@@ -15,5 +16,6 @@ __all__ = [
     "Taste",
     "TasteRefits",
     "confirm",
+    "not_worse_than_mnl",
     "select_jointly",
 ]
