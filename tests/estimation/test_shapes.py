@@ -230,6 +230,52 @@ def test_wtp_and_elasticities_know_that_the_exponent_is_estimated(swissmetro, bo
         assert np.allclose(table["std_err"], spread, rtol=0.2)
 
 
+@pytest.mark.parametrize("form", ["boxcox(TT)", "thresholds(TT)"])
+def test_scenarios_and_predictions_know_it_too(swissmetro, form):
+    """Errors of shares, surplus and counts against draws from the joint distribution."""
+    some = swissmetro.take(np.arange(0, 6768, 10))
+    change, lines = "TRAIN: TT * 0.7", [*CONSTANTS, f"*: {form} + CO"]
+    result = ac.fit_mnl(swissmetro.take(np.arange(0, 6768, 4)), lines)
+    assert np.isfinite(result.to_frame(cov="classical")["std_err"]).all()
+    rng = np.random.default_rng(1)
+    draws = rng.multivariate_normal(
+        result.all_values, result.covariance("classical").to_numpy(), 300
+    )
+    scenario = result.scenario(change, data=some, cost="CO", cov="classical")
+    each = [result.at(row).scenario(change, data=some, cost="CO") for row in draws]
+    half = (scenario.shares["high"] - scenario.shares["low"]) / 2 / 1.959964
+    changes = [one.shares_without_intervals["change"].to_numpy() for one in each]
+    assert np.allclose(half, np.std(changes, axis=0, ddof=1), rtol=0.2)
+    surplus = [pd.DataFrame(one.surplus)["estimate"].iloc[0] for one in each[:150]]
+    error = pd.DataFrame(scenario.surplus)["std_err"].iloc[0]
+    assert error == pytest.approx(np.std(surplus, ddof=1), rel=0.25)
+    counts = [result.at(row).predict(some).sum().to_numpy() for row in draws]
+    found = result.prediction_intervals(some, cov="classical")["std_err"]
+    assert np.allclose(found, np.std(counts, axis=0, ddof=1), rtol=0.2)
+
+
+def test_every_probability_has_an_error_that_knows_the_exponent(boxcox, swissmetro):
+    some, names = swissmetro.take(np.arange(5)), boxcox.all_names
+    found = boxcox.prediction_intervals(some, each=True, cov="classical")["std_err"].to_numpy()
+    values, gradient = boxcox.all_values, np.empty((15, len(names)))
+    for k, value in enumerate(values):
+        step = np.zeros(len(values))
+        step[k] = 1e-5 * max(1.0, abs(value))
+        ends = [boxcox.at(values + sign * step).predict(some).to_numpy() for sign in (1, -1)]
+        gradient[:, k] = ((ends[0] - ends[1]) / (2 * step[k])).ravel()
+    covariance = boxcox.covariance("classical").to_numpy()
+    expected = np.sqrt(np.einsum("ij,jk,ik->i", gradient, covariance, gradient))
+    assert np.allclose(found, expected, rtol=1e-4, atol=1e-12)
+
+
+def test_calibrated_constants_take_the_exponent_as_given(boxcox):
+    shares = {"TRAIN": 0.2, "SM": 0.5, "CAR": 0.3}
+    found = boxcox.calibrate(shares)
+    assert found.shares().to_dict() == pytest.approx(shares, abs=1e-8)
+    assert np.isnan(found.to_frame()["std_err"].iloc[-1])
+    assert np.isfinite(found.elasticities("TT")["std_err"]).all()
+
+
 def test_a_bootstrap_estimates_the_exponent_again():
     data = drawn(lambda x: -2 * np.sqrt(x), n=900)
     result = ac.fit_mnl(data, "*: boxcox(x)")
@@ -294,6 +340,16 @@ def test_a_saved_result_has_its_shapes(tmp_path, text):
     assert loaded.summary() == result.summary()
     assert loaded.n_parameters == result.n_parameters
     assert np.array_equal(loaded.probabilities(), result.probabilities())
+
+
+@pytest.mark.parametrize("package", ["biogeme", "xlogit", "pylogit", "apollo", "text", "latex"])
+def test_exports_have_the_exponent(boxcox, tmp_path, package):
+    text = boxcox.export(package, tmp_path).read_text()
+    is_script = package not in ("text", "latex")
+    exponent = float(boxcox.shapes.values[0])
+    assert (repr(exponent)[:12] if is_script else f"{exponent:.4f}") in text
+    assert "exponent(*: boxcox(TT))" in text
+    assert ("conditional on them" in " ".join(text.replace("#", " ").split())) == is_script
 
 
 def test_an_exponent_that_says_nothing_has_no_error_and_a_note():

@@ -87,7 +87,8 @@ class Estimates:
     @cached_property
     def model(self) -> Model:
         """What prediction needs of it: family, estimates and encoding."""
-        return Model(self.coefficients, self.encoding, self.family)
+        moves = () if self.shapes is None else self.shapes.moves(self.encoding, self.data)
+        return Model(self.coefficients, self.encoding, self.family, moves)
 
     @cached_property
     def layout(self) -> ParameterLayout:
@@ -251,12 +252,10 @@ class Estimates:
         return self.covariances[kind]
 
     def _uncertainty(self, cov: Covariance | None, level: float) -> Uncertainty:
-        """For what follows from the parameters; exponents and thresholds are taken as given."""
-        found = self._covariance(cov)
-        if self.shapes is not None:
-            given = self.shapes.conditional(cov or self.default_cov)
-            found = found if given is None else given
-        return Uncertainty(found, self.coefficients, self.is_infinite, level)
+        """Of parameters, exponents and thresholds; those without an error are taken as given."""
+        never = np.zeros(len(self.all_values) - len(self.coefficients), dtype=bool)
+        infinite = np.concatenate([self.is_infinite, never])
+        return Uncertainty(self._full_covariance(cov), self.all_values, infinite, level)
 
     def to_frame(self, cov: Covariance | None = None, *, level: float = 0.95) -> pd.DataFrame:
         """Estimates: estimate, std_err, z, p, low, high, kind; a row per parameter.

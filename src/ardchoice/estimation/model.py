@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -12,6 +12,23 @@ from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.families import Family, Mnl, ParameterLayout
 from ardchoice.numerics import map_reduce
+
+
+@dataclass(frozen=True, eq=False)
+class Move:
+    """An exponent or threshold a step up and down, for derivatives by it.
+
+    Attributes
+    ----------
+    up, down
+        The columns then.
+    width
+        Between both.
+    """
+
+    up: Encoding
+    down: Encoding
+    width: float
 
 
 @dataclass(frozen=True, eq=False)
@@ -25,11 +42,33 @@ class Model:
     encoding
         D columns.
     family
+    moves
+        Of the m exponents and thresholds that were estimated too, in their order.
     """
 
     theta: Floats
     encoding: Encoding
     family: Family = field(default_factory=Mnl)
+    moves: tuple[Move, ...] = ()
+
+    def moved(self) -> Iterator[tuple[Model, Model, float]]:
+        """The models with each of them a step up and down, and the width between both."""
+        for move in self.moves:
+            up, down = (Model(self.theta, e, self.family) for e in (move.up, move.down))
+            yield up, down, move.width
+
+    def with_shapes(self, gradient: Floats, compute: Callable[[Model], Floats]) -> Floats:
+        """Gradients of some numbers with their derivatives by exponents and thresholds behind.
+
+        Parameters
+        ----------
+        gradient
+            By the parameters; shape (..., P).
+        compute
+            The numbers, shape (...), of a model.
+        """
+        more = [(compute(up) - compute(down)) / width for up, down, width in self.moved()]
+        return np.concatenate([gradient, np.stack(more, axis=-1)], axis=-1) if more else gradient
 
     @property
     def beta(self) -> Floats:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 import pandas as pd
 from scipy import special
@@ -29,6 +31,7 @@ def probability_intervals(model: Model, data: ChoiceData, uncertainty: Uncertain
         each = np.eye(block.shape[1])
         gradient = inside.family.share_gradient(inside.theta, block, inside.layout, each)
         flat = gradient.reshape(-1, gradient.shape[-1])[:, back]
+        flat = model.with_shapes(flat, partial(_probabilities_of, data, rows))
         frames.append((p.T.ravel(), uncertainty.std_err(flat)))
     p, std_err = (np.concatenate(parts) for parts in zip(*frames, strict=True))
     low, high = _between_zero_and_one(p, uncertainty.half_width(std_err))
@@ -43,6 +46,22 @@ def probability_intervals(model: Model, data: ChoiceData, uncertainty: Uncertain
             "high": high,
         }
     )
+
+
+def _probabilities_of(data: ChoiceData, rows: slice, model: Model) -> Floats:
+    """Of some rows, alternatives of a row together; shape (rows x J,)."""
+    inside = model.on(data)
+    return np.asarray(inside.probabilities(inside.design.block(rows)).T.ravel())
+
+
+def _expected(data: ChoiceData, model: Model) -> Floats:
+    """Expected (weighted) numbers of choices; shape (J,)."""
+    inside = model.on(data)
+    parts = [
+        inside.probabilities(inside.design.block(rows)) @ data.weights_of(rows)
+        for rows in inside.design.ranges()
+    ]
+    return np.asarray(sum(parts))
 
 
 def _between_zero_and_one(p: Floats, half: Floats) -> tuple[Floats, Floats]:
@@ -71,7 +90,8 @@ def count_intervals(model: Model, data: ChoiceData, uncertainty: Uncertainty) ->
         expected += p @ w
         chance += (p * (1 - p)) @ w**2
         gradient += inside.family.share_gradient(inside.theta, block, inside.layout, w[None])[0]
-    std_err = uncertainty.std_err(gradient[:, back])
+    whole = model.with_shapes(gradient[:, back], partial(_expected, data))
+    std_err = uncertainty.std_err(whole)
     half = uncertainty.half_width(std_err)
     spread = normal_quantile(0.5 + uncertainty.level / 2) * np.sqrt(std_err**2 + chance)
     return DisplayFrame(

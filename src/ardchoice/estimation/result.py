@@ -14,13 +14,11 @@ import pandas as pd
 
 from ardchoice._types import Floats
 from ardchoice.data import PERIODS, ChoiceData, hours_in, must_be_choice_data
-from ardchoice.design import Encoding
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.bootstrap import Bootstrap, bootstrap
 from ardchoice.estimation.calibrate import Calibration, calibrated
 from ardchoice.estimation.constraints import Constraints
 from ardchoice.estimation.cost_names import cost_of
-from ardchoice.estimation.delta import Uncertainty
 from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.elasticities import (
     Estimate,
@@ -45,7 +43,6 @@ from ardchoice.estimation.scenarios import (
     make_scenario,
     parse_changes,
 )
-from ardchoice.estimation.shapes import shape_gradients
 from ardchoice.estimation.summary import result_html, summarise
 from ardchoice.estimation.taste_distributions import ResultPlots, tastes
 from ardchoice.estimation.tastes import (
@@ -786,40 +783,26 @@ class Result(Estimates):
             self,
             coefficients=found.theta,
             covariances=found.covariances,
+            shapes=None if self.shapes is None else replace(self.shapes, covariances={}),
             notes=(*self.notes, found.note),
         )
 
     def _with_shape_gradients(self, compute: Callable[[Model], list[Estimate]]) -> list[Estimate]:
         """What follows from the model, with gradients by exponents and thresholds too."""
         found = compute(self.model)
-        if self.shapes is None:
-            return found
-        theta, family = self.coefficients, self.family
 
-        def values(encoding: Encoding) -> Floats:
-            return np.array([one.value for one in compute(Model(theta, encoding, family))])
+        def values(model: Model) -> Floats:
+            return np.array([one.value for one in compute(model)])
 
-        more = shape_gradients(values, self.shapes, self.encoding, self.data)
-        return [
-            replace(one, gradient=np.concatenate([one.gradient, row]))
-            for one, row in zip(found, more, strict=True)
-        ]
-
-    def _full_uncertainty(self, cov: Covariance | None, level: float) -> Uncertainty:
-        """Of parameters, exponents and thresholds; those without an error are taken as given."""
-        if self.shapes is None:
-            return self._uncertainty(cov, level)
-        estimates = self.all_values
-        never = np.zeros(len(self.shapes.values), dtype=bool)
-        infinite = np.concatenate([self.is_infinite, never])
-        return Uncertainty(self._full_covariance(cov), estimates, infinite, level)
+        gradients = self.model.with_shapes(np.stack([one.gradient for one in found]), values)
+        return [replace(one, gradient=row) for one, row in zip(found, gradients, strict=True)]
 
     def _derived(
         self, found: list[Estimate], keys: list[str], cov: Covariance | None, level: float
     ) -> pd.DataFrame:
         """Values and their delta-method errors, behind what they belong to."""
         gradients = np.stack([e.gradient for e in found])
-        std_err = self._full_uncertainty(cov, level).std_err(gradients)
+        std_err = self._uncertainty(cov, level).std_err(gradients)
         values = np.array([e.value for e in found])
         # The question is how large, not whether zero; and it prints in 80 columns.
         columns = estimate_columns(values, std_err, level)

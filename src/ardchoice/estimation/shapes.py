@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Literal
 
 import numpy as np
 
-from ardchoice._types import Bools, Floats, Ints
+from ardchoice._types import Floats, Ints
 from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Encoding, Part
 from ardchoice.errors import IdentificationError
 from ardchoice.estimation.covariance import covariances
+from ardchoice.estimation.model import Move
 from ardchoice.families import (
     Family,
     Mnl,
@@ -65,9 +66,21 @@ class Shapes:
         """The columns with other values of them; shape (m,)."""
         return with_shapes(encoding, shapes_of(encoding), values.tolist())
 
-    def steps(self, encoding: Encoding, data: ChoiceData) -> Floats:
-        """Of central differences; shape (m,)."""
-        return Profile(data, encoding, Mnl()).steps()
+    def moves(self, encoding: Encoding, data: ChoiceData) -> tuple[Move, ...]:
+        """Each a step up and down, for derivatives by them.
+
+        Parameters
+        ----------
+        encoding
+            With these values.
+        data
+            As estimated on: steps are in proportion to its values.
+        """
+        steps = Profile(data, encoding, Mnl()).steps()
+        return tuple(
+            Move(self.moved(encoding, s, h), self.moved(encoding, s, -h), 2 * h)
+            for s, h in enumerate(steps.tolist())
+        )
 
     def reordered(self, back: Ints) -> Shapes:
         """The same with the parameters in another order.
@@ -86,27 +99,6 @@ class Shapes:
         """Covariances of the parameters alone, the shapes not given; shape (P, P) each."""
         m = len(self.values)
         return {kind: full[:-m, :-m] for kind, full in self.covariances.items()}
-
-    def known(self, kind: str) -> Bools:
-        """Which have standard errors; shape (m,)."""
-        m = len(self.values)
-        if kind not in self.covariances:
-            return np.zeros(m, dtype=bool)
-        return np.asarray(~np.isnan(np.diag(self.covariances[kind])[-m:]))
-
-    def conditional(self, kind: str) -> Floats | None:
-        """Covariance of the parameters at given shapes; shape (P, P). None where unknown."""
-        if kind not in self.covariances:
-            return None
-        full, m = self.covariances[kind], len(self.values)
-        own = full[:-m, :-m]
-        known = np.flatnonzero(self.known(kind))
-        if not len(known):
-            return own
-        at = len(full) - m + known
-        cross = np.nan_to_num(full[:-m, at])
-        inside = full[np.ix_(at, at)]
-        return np.asarray(own - cross @ np.linalg.solve(inside, cross.T))
 
 
 @dataclass(frozen=True, eq=False)
@@ -332,15 +324,3 @@ def _notes(
             "of their own."
         )
     return tuple(out)
-
-
-def shape_gradients(
-    compute: Callable[[Encoding], Floats], shapes: Shapes, encoding: Encoding, data: ChoiceData
-) -> Floats:
-    """Derivatives by every shape of numbers that follow from an encoding; shape (n, m)."""
-    steps = shapes.steps(encoding, data)
-    columns = []
-    for s, h in enumerate(steps):
-        up, down = (compute(shapes.moved(encoding, s, sign * h)) for sign in (1, -1))
-        columns.append((up - down) / (2 * h))
-    return np.stack(columns, axis=1)

@@ -21,6 +21,10 @@ SELECTED = (
     "The terms were chosen on the choices that they are estimated on: errors and p-values are too "
     "small."
 )
+HELD = (
+    "Estimated with the coefficients: {}. Here they stay as they are: the log-likelihood is the "
+    "same, and standard errors of this script are conditional on them."
+)
 TAKEN = {*sys.stdlib_module_names, *FORMATS, "numpy", "pandas", "scipy", "jax", "statsmodels"}
 """A script of such a name would be imported in place of the package."""
 
@@ -87,6 +91,8 @@ def export_result(
     sentence = units_sentence(result)
     notes = (*notes, sentence) if sentence else notes
     form, file = FORMATS[package], Path(path)
+    if form.is_script and result.shapes is not None:
+        notes = (*notes, HELD.format(", ".join(result.shapes.names)))
     file = file / form.file_name if file.is_dir() else file
     if form.is_script and file.suffix.lower() == ".py" and file.stem.lower() in TAKEN:
         raise ArdchoiceError(

@@ -83,7 +83,7 @@ class Simulator:
     """
 
     def __init__(self, model: Model, data: ChoiceData, estimated_on: ChoiceData) -> None:
-        self.model, self.data = model, data
+        self.model, self.data, self.estimated_on = model, data, estimated_on
         self.inside: BlockModel = model.on(data)
         self.observed = ObservedRange(estimated_on, model.encoding)
         self._segments: dict[tuple[str, ...], Segments] = {}
@@ -126,6 +126,40 @@ class Simulator:
         for piece in self.pieces():
             yield piece, design.block(piece.rows, like=piece.block)
 
+    @cached_property
+    def moved(self) -> list[tuple[Simulator, Simulator, float]]:
+        """The same with every exponent and threshold a step up and down, and the width."""
+        return [
+            (
+                Simulator(up, self.data, self.estimated_on),
+                Simulator(down, self.data, self.estimated_on),
+                h,
+            )
+            for up, down, h in self.model.moved()
+        ]
+
+    def demand(self, changed: ChangedData | None, by: Sequence[str]) -> Floats:
+        """Expected choices, as observed or after changes; shape (S, J)."""
+        weights, inside = self.segments(by).weights, self.inside
+        if changed is None:
+            parts = [weights[:, one.rows] @ one.probabilities.T for one in self.pieces()]
+        else:
+            parts = [
+                weights[:, one.rows] @ inside.probabilities(block).T
+                for one, block in self.pairs(changed)
+            ]
+        return np.asarray(sum(parts))
+
+    def _by_shapes(
+        self, gradient: Floats, changed: ChangedData | None, by: Sequence[str]
+    ) -> Floats:
+        """A gradient of the demand with derivatives by exponents and thresholds behind."""
+        more = [
+            (up.demand(changed, by) - down.demand(changed, by)) / width
+            for up, down, width in self.moved
+        ]
+        return np.concatenate([gradient, np.stack(more, axis=-1)], axis=-1) if more else gradient
+
     # -- Gradients ------------------------------------------------------------------------------
 
     def share_gradient(self, block: Block, weights: Floats) -> Floats:
@@ -146,7 +180,8 @@ class Simulator:
             found = sum(
                 self.share_gradient(piece.block, weights[:, piece.rows]) for piece in self.pieces()
             )
-            self._base_gradients[key] = self.in_term_order(np.asarray(found))
+            inside = self.in_term_order(np.asarray(found))
+            self._base_gradients[key] = self._by_shapes(inside, None, by)
         return self._base_gradients[key]
 
     def changed_gradient(self, changed: ChangedData, by: Sequence[str]) -> Floats:
@@ -156,4 +191,4 @@ class Simulator:
             self.share_gradient(block, weights[:, piece.rows])
             for piece, block in self.pairs(changed)
         )
-        return self.in_term_order(np.asarray(found))
+        return self._by_shapes(self.in_term_order(np.asarray(found)), changed, by)

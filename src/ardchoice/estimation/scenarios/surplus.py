@@ -110,6 +110,7 @@ class _Measure:
         self, simulator: Simulator, changed: ChangedData, segments: Segments, cost: str | None
     ) -> None:
         self.simulator, self.segments = simulator, segments
+        self.changed, self.cost = changed, cost
         self.pairs = list(simulator.pairs(changed))
         self.slopes: list[Block] | None = None
         self.paid = np.zeros(len(simulator.data.alternatives), dtype=bool)
@@ -133,7 +134,15 @@ class _Measure:
             up, down = theta.copy(), theta.copy()
             up[k], down[k] = value + step, value - step
             out[:, k] = (self(up).total - self(down).total) / (2 * step)
-        return self.simulator.in_term_order(out)
+        gradient = self.simulator.in_term_order(out)
+        more = []
+        for above, below, width in self.simulator.moved:
+            ends = [
+                _Measure(end, self.changed, self.segments, self.cost)(theta).total
+                for end in (above, below)
+            ]
+            more.append((ends[0] - ends[1]) / width)
+        return np.column_stack([gradient, *more])
 
     def _of_piece(self, theta: Floats, k: int) -> _Sums:
         piece, after = self.pairs[k]
