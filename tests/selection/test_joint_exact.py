@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
 import pytest
-from test_joint import decided, frame, read
+from test_joint import decided, frame, read, space_of
 
 import ardchoice as ac
 from ardchoice.families import QuickFits
+from ardchoice.progress import Event
+from ardchoice.saved import Checkpoint
 from ardchoice.selection import JointSelection, confirm
 
 QUICK_TOLERANCE = 0.3
@@ -77,3 +80,44 @@ def test_what_decided_is_what_a_fit_from_scratch_finds(data, found):
     errors = scratch.to_frame()["std_err"]
     apart = (result.estimates - scratch.estimates).abs() / errors
     assert apart.max() < 0.1
+
+
+class Stop:
+    """Breaks off at one event."""
+
+    def __init__(self, at: int) -> None:
+        self.left = at
+
+    def __call__(self, event: Event) -> None:
+        self.left -= 1
+        if not self.left:
+            raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("share", [0.5, 0.9, 1.0])
+def test_a_mixed_study_that_is_interrupted_resumes_to_the_same_end(data, tmp_path, share):
+    space = space_of(data)
+    events: list[Event] = []
+    family = ac.Mixed(nodes=16)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ac.ArdchoiceWarning)
+        whole = ac.specify(data, space, family=family, progress=events.append)
+        stop = Stop(max(1, int(share * len(events))))
+        made_from = {"ardchoice": "0.1.0", "table": "a" * 64, "settings": {}}
+        with pytest.raises(KeyboardInterrupt):
+            keep = Checkpoint(tmp_path / "run", made_from)
+            ac.specify(data, space, family=family, keep=keep, progress=stop)
+        keep = Checkpoint(tmp_path / "run", made_from)
+        ended = ac.specify(data, space, family=family, keep=keep)
+    assert ended.joint.selection.random == whole.joint.selection.random
+    assert ended.specification.terms == whole.specification.terms
+    assert ended.result.loglik == pytest.approx(whole.result.loglik, abs=0.01)
+    assert ended.joint.mnl_result.loglik == pytest.approx(whole.joint.mnl_result.loglik)
+
+
+def test_reasons_of_random_coefficients_are_numbers(found):
+    gains = [c.gain for c in found.candidates if c.selected]
+    assert gains
+    assert np.isfinite(gains).all()
+    assert (np.array(gains) > 0).all()
+    assert 0.8 < found.design_effect_left < 1.2

@@ -9,7 +9,7 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.ard import ArdFit
-from ardchoice.families import TasteEvidence
+from ardchoice.families import TasteEvidence, TasteSet
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.criterion import Criterion
 from ardchoice.selection.joint.prices import (
@@ -60,6 +60,8 @@ class Joint:
     rows
         n_t of every term; shape (T,).
     rounds
+    narrow
+        The variances at which quadratics are made; shape (q,).
     """
 
     fitted: Refit
@@ -68,6 +70,7 @@ class Joint:
     problem: Problem
     rows: Floats
     rounds: int
+    narrow: Floats
 
 
 @dataclass(frozen=True, eq=False)
@@ -126,7 +129,7 @@ class Alternation:
         self.restore(here)
         fitted = here.fitted
         problem = self.problem(fitted)
-        return Joint(fitted, here.tastes, here.variance, problem, self.rows, rounds)
+        return Joint(fitted, here.tastes, here.variance, problem, self.rows, rounds, here.narrow)
 
     def start(self, mnl: TermSet, *, linear: bool = False) -> TermSet:
         """Constants and one form of every attribute in every alternative: no interactions.
@@ -236,16 +239,25 @@ class Alternation:
             return
         self.refits.set_tastes(state.tastes, state.variance, state.people)
 
-    def explained_candidates(self, joint: Joint) -> tuple[RandomCandidate, ...]:
+    def narrowed(self, joint: Joint) -> Refit:
+        """With the variances at which quadratics are made, and scores as large as information."""
+        self.refits.set_tastes(joint.tastes, joint.narrow)
+        return self.refits.refit(joint.fitted.selected, joint.fitted.beta)
+
+    def explained_candidates(self, fitted: Refit) -> tuple[RandomCandidate, ...]:
         """Every candidate for a random coefficient, and why it is in or out."""
-        evidence, tastes, chosen = self.taste_evidence(joint.fitted)
-        by_name = {t.name: v for t, v in zip(joint.tastes, joint.variance, strict=True)}
-        best = evidence.at(chosen, np.array([by_name[tastes[k].name] for k in chosen]))
+        evidence, tastes, chosen = self.taste_evidence(fitted)
+        now = {t.name: v for t, v in zip(self.refits.tastes, self.refits.variance, strict=True)}
+
+        def at(some: list[int]) -> TasteSet:
+            return evidence.at(some, np.array([now[tastes[k].name] for k in some]))
+
+        best = at(chosen)
         price = float(np.log(self.persons))
         out = []
         for k, taste in enumerate(tastes):
             if k in chosen:
-                without = evidence.at([c for c in chosen if c != k])
+                without = at([c for c in chosen if c != k])
                 gain = 2 * (best.evidence - without.evidence) - price
                 z, why = np.nan, f"kept: the criterion would rise by {gain:.1f} without it"
             else:

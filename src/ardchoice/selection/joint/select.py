@@ -147,9 +147,7 @@ def _explained(
     surrogate = Surrogate(quadratic, refits.columns)
     specification = _with_reasons(problem, joint, surrogate)
     interaction = np.array([bool(t.by) for t in fit.terms])
-    left = design_effects_left(
-        quadratic.curvature, marginal.meat, refits.columns, joint.fitted.selected
-    )
+    start = _start(joint, refits)
     before = fit.tests.design_effect
     some = interaction if interaction.any() else ~interaction
     explained = _explained_terms(mnl, specification, joint.tastes, marginal.lost_by, refits)
@@ -160,16 +158,20 @@ def _explained(
                 "dropped: ", f"dropped: explained by {explained[str(term)]}; ", 1
             )
     formula = _formula(problem, alternation, joint)
+    narrow = alternation.narrowed(joint)
+    found = refits.marginal(narrow, meat=True)
+    curvature = refits.quadratic_of(found.marginal, narrow).curvature
+    left = design_effects_left(curvature, found.meat, refits.columns, narrow.selected)
     return JointSelection(
         replace(specification, reasons=reasons, formula=formula),
         mnl,
-        alternation.explained_candidates(joint),
+        alternation.explained_candidates(narrow),
         explained,
         float(np.median(np.maximum(before, 0.0)[some])),
         float(np.median(left[some])),
         joint.rounds,
         alternation.persons,
-        _start(joint, refits),
+        start,
     )
 
 
