@@ -17,7 +17,15 @@ from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.long import LongRows
 from ardchoice.data.number_text import NumberFormat
 from ardchoice.data.person_rows import distinct_ids, person_codes
-from ardchoice.data.recode import Coded, Counted, Numeric, Recoding, pooled, recode
+from ardchoice.data.recode import (
+    Coded,
+    Counted,
+    Numeric,
+    Recoding,
+    pooled,
+    recode,
+    stacked_numbers,
+)
 from ardchoice.data.roles import (
     explicit_roles,
     must_have,
@@ -146,10 +154,14 @@ def _coded(variable: RawVariable, like: ChoiceData | None, rows: PlacedRows) -> 
         coded = known.apply(pooled(every).series)
         ends = np.cumsum([len(series.values) for series in variable.series])[:-1]
         each = [replace(coded, refused=refused) for refused in np.split(coded.refused, ends)]
+    elif isinstance(known, Numeric) and all(series.is_numeric for series in variable.series):
+        values = stacked_numbers([series.values for series in variable.series])
+        return Coded(values, None, 0, None, np.zeros(0, dtype=bool))
     else:
         each = [recode(series, known) for series in variable.series]
-        values = [one.values for one in each]
-        coded = replace(each[0], values=values[0] if len(values) == 1 else np.concatenate(values))
+        together = [one.values for one in each]
+        values = together[0] if len(together) == 1 else np.concatenate(together)
+        coded = replace(each[0], values=values)
     parts = zip(variable.labels, variable.series, each, variable.index, strict=True)
     for part in parts:
         rows.found += _refusals(*part)

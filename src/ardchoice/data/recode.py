@@ -25,6 +25,8 @@ from ardchoice.errors import ArdchoiceError, did_you_mean
 CODE_LEVELS = 12
 """A numeric covariate with at most this many distinct whole values is read as codes."""
 
+ROWS_TOGETHER = 512
+"""Rows of columns that stand side by side copied at a time: few enough to stay in a cache."""
 POOLED_LEVEL = "other"
 """The level that rare ones are pooled into."""
 TRUE_WORDS = {"1", "true", "yes", "y", "t"}
@@ -211,6 +213,29 @@ def as_numbers(
     values, refused = read_numbers(series.values, written)
     values[refused] = 0.0
     return values, refused
+
+
+def stacked_numbers(columns: Sequence[AnyArray]) -> npt.NDArray[np.float64]:
+    """Columns of numbers one behind the other, as float64.
+
+    Columns of one table often stand side by side in memory, row by row: they are then copied some
+    rows at a time, so that what is fetched for one is still there for its neighbours.
+    """
+    out = np.empty(sum(map(len, columns)))
+    if len(columns) > 1 and len({len(one) for one in columns}) == 1:
+        grid, rows = out.reshape(len(columns), -1), len(columns[0])
+        beside = any(one.strides != (one.itemsize,) for one in columns)
+        step = ROWS_TOGETHER if beside else max(rows, 1)
+        for first in range(0, rows, step):
+            here = slice(first, first + step)
+            for target, one in zip(grid, columns, strict=True):
+                target[here] = one[here]
+        return out
+    start = 0
+    for one in columns:
+        out[start : start + len(one)] = one
+        start += len(one)
+    return out
 
 
 def number_format(

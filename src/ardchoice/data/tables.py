@@ -150,13 +150,14 @@ class Table:
         series = self.frame[name]
         kind = series.dtype
         if kind == nw.Float64:
-            return Series(name, np.array(series.to_numpy(), dtype=float))
+            # Not copied: whoever keeps the numbers copies them, those of many columns together.
+            return Series(name, np.asarray(series.to_numpy(), dtype=float))
         if isinstance(kind, nw.Categorical | nw.Enum):
             return Series(name, _objects(series.to_list()), _declared_order(series))
         if kind.is_integer() and not series.null_count():
             return Series(name, np.array(series.to_numpy()))
         if kind == nw.Boolean or (kind.is_numeric() and not kind.is_integer()):
-            return Series(name, np.array(series.cast(nw.Float64).to_numpy(), dtype=float))
+            return Series(name, np.asarray(series.cast(nw.Float64).to_numpy(), dtype=float))
         values = _objects(series.to_list())
         if kind == nw.String and not _holds_objects(series):
             return Series(name, values)
