@@ -101,6 +101,26 @@ def test_the_choice_is_no_covariate_under_any_name(name: str) -> None:
     assert list(read(frame, ["sex"]).covariates) == ["sex"]
 
 
+def test_what_the_chosen_alternative_takes_is_no_covariate(tmp_path: Path) -> None:
+    frame = wide()
+    each = {a: frame[f"time_{a}"] for a in NAMES}
+    frame["taken"] = [each[a][i] for i, a in enumerate(frame["pick"])]
+    path = tmp_path / "t.csv"
+    frame.to_csv(path, index=False)
+    how = {
+        "alternatives": NAMES,
+        "choice": "pick",
+        "attributes": {"time": "time_{alt}"},
+        "covariates": {"taken": ac.Numeric()},
+    }
+    for table, stream in ((frame, False), (path, True)):
+        with pytest.raises(DataError, match=r"Covariate taken .* is time of the chosen alternat"):
+            ac.read_wide(table, **how, stream=stream)
+    # In one row it is something else.
+    other = frame.assign(taken=frame["taken"].where(frame.index > 0, frame["taken"] + 0.5))
+    assert list(ac.read_wide(other, **how).covariates) == ["taken"]
+
+
 def test_spellings_are_one_in_a_file_that_is_read_part_by_part(tmp_path: Path) -> None:
     frame = wide()
     frame.loc[5, "pick"] = frame.loc[5, "pick"].upper()

@@ -73,6 +73,7 @@ def check(draft: Draft, counted: Tally | None = None) -> list[Problem]:
         *_weight_problems(draft, counted),
         *_person_problems(draft),
         *_copies_of_the_choice(draft),
+        *_attributes_of_the_chosen(draft),
         *_scale_problems(draft, counted),
         *_name_problems(draft, counted),
     ]
@@ -324,6 +325,41 @@ def _copies_of_the_choice(draft: Draft) -> Iterator[Problem]:
                 f"Covariate {name} (column {column!r}) is the choice itself, or a recoding of it: "
                 "it would explain every choice, and nothing. Leave it out.",
             )
+
+
+def _attributes_of_the_chosen(draft: Draft) -> Iterator[Problem]:
+    """Numeric covariates that are an attribute of whatever was chosen, such as the price paid."""
+    data, choice = draft.data, draft.data.choice
+    if choice is None or not draft.learning:
+        return
+    numeric = {name: a for name, a in data.attributes.items() if a.levels is None}
+    for name, covariate in data.covariates.items():
+        if covariate.levels is not None:
+            continue
+        values = covariate.numbers()
+        found = next((n for n, a in numeric.items() if _is_of_chosen(values, a, choice)), None)
+        if found is not None:
+            column = draft.source.covariates.get(name)
+            yield Problem(
+                "error",
+                "outcome-as-covariate",
+                f"Covariate {name} (column {column!r}) is {found} of the chosen alternative in "
+                "every row: it would explain the choice by itself. Leave it out.",
+            )
+
+
+def _is_of_chosen(values: Floats, attribute: Attribute, choice: AnyArray) -> bool:
+    """Whether a number is that of the chosen alternative, and not that of the others as well."""
+    rows, differs = 0, False
+    for j in attribute.alternatives:
+        here = choice == j
+        own = attribute.of(j)[here]
+        if not np.array_equal(own, values[here]):
+            return False
+        rows += len(own)
+        others = [k for k in attribute.alternatives if k != j]
+        differs = differs or any((attribute.of(k)[here] != own).any() for k in others)
+    return differs and rows >= LEAST_RECODED_ROWS
 
 
 def _is_recoding(values: AnyArray, choice: AnyArray) -> bool:
