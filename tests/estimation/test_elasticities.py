@@ -236,6 +236,23 @@ def test_who_pays_nothing_counts_in_wtp_where_cost_is_linear(data: ChoiceData) -
     assert table.loc["TRAIN", "n"] == len(free)
 
 
+def test_who_has_nothing_to_save_has_no_say_where_the_form_is_curved(data: ChoiceData) -> None:
+    from dataclasses import replace
+
+    time = data.attributes["TT"]
+    values = np.where(np.arange(len(data)) % 3 == 0, 0.0, time.values)
+    some = replace(data, attributes={**data.attributes, "TT": replace(time, values=values)})
+    result = ac.fit_mnl(some, "TRAIN: ASC + log1p(TT) + CO\nSM: ASC + TT + CO\nCAR: CO")
+    table, b = result.wtp("TT", "CO").set_index("alternative"), result.estimates
+    tt = some.attributes["TT"].of(0)[some.available[0] & (values[0] != 0)]
+    expected = (b["TRAIN: log1p(TT)"] / (1 + tt)).mean() / b["TRAIN: CO"]
+    assert table.loc["TRAIN", "estimate"] == pytest.approx(expected, rel=1e-9)
+    assert table.loc["TRAIN", "n"] == len(tt)
+    # A linear form has the same slope at zero as anywhere.
+    assert table.loc["SM", "estimate"] == pytest.approx(b["SM: TT"] / b["SM: CO"], rel=1e-9)
+    assert table.loc["SM", "n"] == some.available[1].sum()
+
+
 def test_what_has_no_slope_is_explained(data: ChoiceData) -> None:
     result = ac.fit_mnl(data, "TRAIN: ASC + segments(TT, 3) + CO\nSM: ASC + CO")
     with pytest.raises(ac.SpecificationError, match="enters in classes only"):

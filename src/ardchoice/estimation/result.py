@@ -604,7 +604,8 @@ class Result(Estimates):
         Where the cost enters in a form that is not linear, such as a logarithm, it is the mean over
         situations of the ratio in each: of what each would pay. Situations in which the cost is
         exactly zero (holders of a season ticket) are excluded, as nobody trades money there; `n` is
-        how many remain. Where more money does not have utility of one sign in all of them, it is
+        how many remain. So are situations in which what would be saved is exactly zero, where its
+        form is not linear. Where more money does not have utility of one sign in all of them, it is
         the ratio of means again.
 
         An attribute with levels, such as a brand, or in classes has a row for each but the

@@ -58,7 +58,7 @@ def willingness_to_pay(
     Where the cost of an alternative enters in a form that is not linear, every situation has a
     ratio of its own, and the mean of these is taken (see `wtp_of_each`), unless the utility of
     money changes its sign. Situations in which the cost is exactly zero are excluded: nobody trades
-    money there.
+    money there. So are those in which what would be saved is zero, where its form is not linear.
 
     Where the attribute has levels or classes, the numerator is minus the mean of V(level) -
     V(reference): what one would pay to have the level instead of the reference.
@@ -67,7 +67,8 @@ def willingness_to_pay(
     for_cost = attribute_terms(encoding, cost)
     for_attribute = terms_of(encoding, attribute)
     for_attribute = [t for t in for_attribute if t.has_slope(attribute)] or for_attribute
-    paid, groups = Paid(data, cost, for_cost), _groups(encoding, for_attribute, for_cost)
+    paid = Paid(data, cost, for_cost, attribute, for_attribute)
+    groups = _groups(encoding, for_attribute, for_cost)
     out: list[Estimate] = []
     for group, name in groups:
         terms = [t for t in for_attribute if set(group) & set(t.alternatives)]
@@ -79,8 +80,8 @@ def willingness_to_pay(
         out += _of_group(data, tastes, _Priced(attribute, cost, terms, paid), group, name, split)
     if not out and groups:
         raise SpecificationError(
-            f"{cost} is zero wherever both {attribute} and it are in the model, and its form is "
-            "not linear: nobody trades money there."
+            f"{cost} or {attribute} is zero wherever both are in the model, and the form of that "
+            "is not linear: nobody trades money there."
         )
     if not out:
         raise SpecificationError(
@@ -205,19 +206,37 @@ def _is_linear(term: TermColumns, attribute: str) -> bool:
 
 
 class Paid:
-    """Which situations count: those with a cost, for alternatives where its form is not linear."""
+    """Which situations count: those with a cost, for alternatives where its form is not linear.
 
-    def __init__(self, data: ChoiceData, cost: str, for_cost: list[TermColumns]) -> None:
-        self.data, self.cost = data, data.attributes[cost]
-        curved = [t for t in for_cost if not _is_linear(t, cost)]
-        self.curved = {j for t in curved for j in t.alternatives}
+    And with something to be saved, where the form of what is saved is not linear.
+    """
+
+    def __init__(
+        self,
+        data: ChoiceData,
+        cost: str,
+        for_cost: list[TermColumns],
+        attribute: str,
+        for_attribute: list[TermColumns],
+    ) -> None:
+        self.data, self.cost, self.saved = data, data.attributes[cost], data.attributes[attribute]
+        self.curved = _curved(for_cost, cost)
+        sloped = [t for t in for_attribute if t.has_slope(attribute)]
+        self.curved_saved = _curved(sloped, attribute) if is_saved(attribute) else set()
 
     def where(self, alternative: int, rows: slice) -> npt.NDArray[np.bool_]:
         """Shape (B,)."""
-        available = self.data.available[alternative, rows]
-        if alternative not in self.curved:
-            return np.asarray(available)
-        return np.asarray(available & (self.cost.of(alternative, rows) != 0))
+        counted = np.asarray(self.data.available[alternative, rows])
+        if alternative in self.curved:
+            counted = counted & (self.cost.of(alternative, rows) != 0)
+        if alternative in self.curved_saved:
+            counted = counted & (self.saved.of(alternative, rows) != 0)
+        return counted
+
+
+def _curved(terms: Sequence[TermColumns], attribute: str) -> set[int]:
+    """Alternatives in which utility is not linear in an attribute."""
+    return {j for t in terms if not _is_linear(t, attribute) for j in t.alternatives}
 
 
 def _groups(
