@@ -77,6 +77,34 @@ def test_without_repeated_answers_only_families_of_choices_are_compared(data: Ch
     assert any("several answers" in note for note in found.notes)
 
 
+def test_tastes_of_a_mixed_logit_may_be_correlated() -> None:
+    rng = np.random.default_rng(2)
+    person = np.repeat(np.arange(250), 8)
+    x = rng.normal(size=(2, 3, len(person)))
+    root = np.array([[1.5, 0.0], [1.3, 0.5]])
+    tastes = np.array([-1.0, -0.8]) + rng.normal(size=(250, 2)) @ root.T
+    v = np.einsum("nk,kjn->jn", tastes[person], x)
+    names = np.array(["a", "b", "c"])
+    table = pd.DataFrame(
+        {f"{name}_{what}": x[k, j] for j, name in enumerate(names) for k, what in enumerate("tc")}
+    )
+    table["choice"], table["who"] = names[(v + rng.gumbel(size=v.shape)).argmax(axis=0)], person
+    attributes = {"t": "{alt}_t", "c": "{alt}_c"}
+    data = ac.read_wide(
+        table, alternatives=list(names), choice="choice", attributes=attributes, person="who"
+    )
+    found = ac.compare_families(data, "*: t + c", families=[ac.Mixed()], folds=0)
+    result = found.result
+    assert isinstance(result.family, ac.Mixed)
+    assert result.family.correlated is True
+    assert result.estimates["cor(*: c, *: t)"] > 0.6
+    apart = ac.fit(data, "*: t + c", family=replace(result.family, correlated=False))
+    assert result.bic < apart.bic - 20
+    [note] = [note for note in result.notes if note.startswith("Tastes are correlated")]
+    assert note in result.information
+    assert f"{apart.bic - result.bic:,.0f}" in note
+
+
 def test_where_all_persons_are_alike_the_multinomial_logit_is_selected() -> None:
     data = two_classes(60, 4)
     rng = np.random.default_rng(5)

@@ -46,6 +46,21 @@ def test_what_was_found_is_no_warning(
     assert (again.notes, again.information) == (result.notes, result.information)
 
 
+def test_coefficients_of_classes_stand_under_their_class(data: ChoiceData, tmp_path: Path) -> None:
+    family = ac.LatentClass(2, starts=2)
+    result = ac.fit(data, "TRAIN: ASC\nCAR: ASC\n*: TT + CO", family=family)
+    page = result.report(tmp_path / "page.html").read_text(encoding="utf-8")
+    table = page.split("Coefficients by class")[2].split("</table>")[0]
+    head = re.findall(r"<th[^>]*>([^<]*)</th>", table)
+    assert head == ["coefficient", "class 1", "class 2", "mean"]
+    [row] = [row for row in table.split("<tr") if ">*: TT<" in row]
+    cells = [float(c.replace("−", "-")) for c in re.findall(r"<td[^>]*>([−\d.]+)</td>", row)]
+    by_class = [result.estimates[f"*: TT (class {q})"] for q in (1, 2)]
+    share = result.individual()["class 1"].mean()
+    mean = share * by_class[0] + (1 - share) * by_class[1]
+    assert cells == pytest.approx([*by_class, mean], rel=1e-3)
+
+
 def test_what_is_wrong_is_a_warning(data: ChoiceData, tmp_path: Path) -> None:
     family = ac.Nested({"wrong": ["SM", "CAR"]})
     result = ac.fit(data, "TRAIN: ASC\nCAR: ASC\n*: TT + CO", family=family)

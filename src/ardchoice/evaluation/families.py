@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 import warnings
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from math import isnan, log, nan, sqrt
 from typing import Any
@@ -34,6 +34,9 @@ from ardchoice.space import Specification, Term, as_specification
 
 FEWEST_NESTED = 3
 """Alternatives below which there is no nest."""
+COMPARED_STARTS = 4
+"""Of latent classes, whose number the data decide: half of the usual ones. Every number of classes
+also starts from one class less, and nobody estimates eight classes for one maximum."""
 NOTABLE_SE = 2.0
 """Standard errors from which a difference of held-out log-likelihoods is more than chance."""
 
@@ -62,8 +65,8 @@ def compare_families(
         The terms that all families have.
     families
         Default: the multinomial logit; a nested logit with nests found by the data; and, where
-        persons answered several times, a mixed logit whose random coefficients and a latent class
-        logit whose number of classes the data decide.
+        persons answered several times, a mixed logit whose random coefficients, and whether they
+        are correlated, and a latent class logit whose number of classes the data decide.
     folds, seed
         Of persons, for held-out figures; 0 folds for none. Coefficients are estimated without
         the held-out persons; nests, random coefficients and the number of classes are found with
@@ -164,7 +167,7 @@ def _candidates(
         families.append(Nested(None))
     if data.n_persons is not None and data.n_persons < len(data):
         interactions = tuple(str(t) for t in specification.terms if t.by)
-        families += [Mixed(None), LatentClass(None, shared=interactions)]
+        families += [Mixed(None), LatentClass(None, shared=interactions, starts=COMPARED_STARTS)]
     else:
         notes.append(
             "No person answered more than once: mixed and latent class logits, which need several "
@@ -187,7 +190,36 @@ def _fit(data: ChoiceData, specification: Specification, family: Family) -> tupl
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", ArdchoiceWarning)
         result = fit(data, specification, family=family, separation="allow")
+        if isinstance(family, Mixed) and family.random is None and not family.correlated:
+            result = _correlated(data, result)
     return result, time.process_time() - started
+
+
+def _correlated(data: ChoiceData, result: Result) -> Result:
+    """A mixed logit that the data chose, with correlated tastes where BIC over persons is lower.
+
+    Classes differ in all coefficients together: without correlations the comparison with them
+    would be of what a mixed logit leaves out, not of discrete with continuous tastes.
+    """
+    family = result.family
+    if not isinstance(family, Mixed) or len(family.random or ()) < 2:
+        return result
+    wider = replace(family, correlated=True, anchor=None)
+    try:
+        other = fit(data, result.specification, family=wider, separation="allow")
+    except ArdchoiceError:
+        return result
+    if not other.converged or other.bic >= result.bic:
+        return result
+    text = (
+        f"Tastes are correlated: BIC {other.bic:,.1f}, {result.bic - other.bic:,.1f} below that "
+        "with independent ones."
+    )
+    return replace(
+        other,
+        notes=(*result.notes[:1], text, *other.notes),
+        information=(*result.information, text, *other.information),
+    )
 
 
 def _is_multinomial(family: Family) -> bool:

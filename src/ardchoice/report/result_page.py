@@ -64,13 +64,14 @@ def _answer(found: Findings, result: Result) -> Answer:
         f"{result.n_situations:,} choices{persons}. {result.family.assumption}"
     )
     tiles = [
-        Tile(f"{result.rho2_bar:.3f}", "adjusted ρ²", f"log-likelihood {result.loglik:,.1f}"),
-        Tile(f"{result.bic:,.1f}".replace("-", "−"), "BIC", f"AIC {result.aic:,.1f}"),
+        Tile(f"{result.rho2_bar:.3f}", "adjusted ρ²", f"log-likelihood {_minus(result.loglik)}"),
+        Tile(_minus(result.bic), "BIC", f"AIC {_minus(result.aic)}"),
     ]
     # What forbids to use the model stands before everything else.
     notes = list(found.alarms)
     if result.converged:
-        notes += [Note("good", "Converged", f"Estimation in {result.iterations} Newton steps.")]
+        steps = f"in {result.iterations} Newton steps" if result.iterations else "from its starts"
+        notes += [Note("good", "Converged", f"Estimation {steps}.")]
     else:
         text = f"{number(result.decrement)} of log-likelihood is still to be gained."
         notes += [Note("bad", "Not converged", text)]
@@ -82,3 +83,7 @@ def _specification(result: Result) -> Section:
     text = "In the grammar of ardchoice; the terms were given, not selected."
     body = Verbatim(result.specification.to_text())
     return Section("specification", "Specification", [Text(text), body])
+
+
+def _minus(value: float) -> str:
+    return f"{value:,.1f}".replace("-", "−")

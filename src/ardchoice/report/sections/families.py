@@ -180,9 +180,9 @@ def _tastes(found: Findings) -> Table:
     """The coefficients of every class beside the mean."""
     result = found.record.result
     names = [name for term in result.encoding.terms for name in term.names]
-    mean, *kinds = result.taste_kinds
-    columns = [kind.name or "mean" for kind in (*kinds, mean)]
-    values = [kind.beta for kind in (*kinds, mean)]
+    kinds = result.taste_kinds
+    columns = [*(kind.name for kind in kinds), "mean"]
+    values = [*(kind.beta for kind in kinds), result.mean_coefficients]
     return Table(
         "class_coefficients",
         "Coefficients by class, and their mean over persons",
@@ -211,6 +211,11 @@ def comparison(found: Findings) -> Section:
         )
         parts.append(Figure("families", caption))
     parts.append(_side_by_side(compared, found.unit))
+    parts += [
+        Text(f"{one.title}: {one.result.family.details}.")
+        for one in compared.families
+        if one.result.family.details
+    ]
     parts += [Text(note) for note in compared.notes]
     text = (
         "The others are one argument away: study.families.results has the estimates of each, and "
@@ -223,7 +228,6 @@ def comparison(found: Findings) -> Section:
 def _side_by_side(compared: FamilyComparison, unit: str) -> Table:
     columns = {
         "model": ("family", ""),
-        "details": ("with", ""),
         "parameters": ("parameters", ",d"),
         "loglik": ("log-likelihood", ",.1f"),
         "bic": ("BIC", ",.1f"),
