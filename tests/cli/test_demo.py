@@ -7,7 +7,13 @@ import numpy as np
 from cli_support import command, lines_of
 
 import ardchoice as ac
-from ardchoice.cli.demo import DEMO_SETTINGS, must_be_ours, prepared
+from ardchoice.cli.demo import (
+    DEMO_SETTINGS,
+    MIXED_SETTINGS,
+    TASTES_TOO,
+    must_be_ours,
+    prepared,
+)
 from ardchoice.settings import parse_settings
 
 WIDTH = 80
@@ -35,6 +41,18 @@ def test_it_shows_what_was_found_and_ends_with_the_path_of_a_report(tmp_path: Pa
     again = command("run", folder / "study.toml", "--resume")
     assert "15,305.4" in again.stdout
     assert "finished before: there was nothing to do" in again.stderr
+
+
+def test_terms_and_tastes_are_one_option_away(tmp_path: Path) -> None:
+    assert (
+        parse_settings(DEMO_SETTINGS % "TRAIN: ASC" + MIXED_SETTINGS).model.make_family()
+        == ac.Mixed()
+    )
+    for line in TASTES_TOO.splitlines():
+        assert len(line) <= WIDTH
+    shown = command("demo", "--help").stdout
+    assert "--mixed" in shown
+    assert "--mixed" in TASTES_TOO
 
 
 def test_its_table_holds_the_published_data(tmp_path: Path) -> None:

@@ -78,13 +78,22 @@ exports = ["biogeme", "pylogit", "xlogit", "apollo", "text", "latex"]
 '''
 """
 
+MIXED_SETTINGS = """
+[model]                             # which differences between persons are explained by what we
+family = "mixed"                    # know of them, and which are not
+"""
+TASTES_TOO = """\
+Travellers differ beyond what these terms say. Which terms and which tastes, one
+given the other: ardchoice demo --mixed --out ardchoice-demo-mixed"""
+
 
 @click.command(short_help="The whole job on the Swissmetro data.")
 @click.option("--out", type=new_folder, default="ardchoice-demo", show_default=True)
 @click.option("--raw", type=new_file, help="Only write the raw table to this CSV, to try init on.")
+@click.option("--mixed", is_flag=True, help="Decide terms and tastes together (mixed logit).")
 @click.option("--force", is_flag=True, help="Overwrite a demo that was changed.")
 @click.pass_obj
-def demo(console: Console, out: Path, raw: Path | None, force: bool) -> None:
+def demo(console: Console, out: Path, raw: Path | None, mixed: bool, force: bool) -> None:
     """Do the whole job on the Swissmetro data: train, the planned Swissmetro, or car.
 
     Writes a table and a study file of its own, and runs it as `ardchoice run` would.
@@ -93,6 +102,7 @@ def demo(console: Console, out: Path, raw: Path | None, force: bool) -> None:
     Examples:
       ardchoice demo
       ardchoice demo --out elsewhere
+      ardchoice demo --mixed --out ardchoice-demo-mixed
       ardchoice demo --raw swissmetro.csv
     """  # noqa: D301 - click reads the backspace
     from ardchoice.progress import show_progress
@@ -102,7 +112,7 @@ def demo(console: Console, out: Path, raw: Path | None, force: bool) -> None:
     if raw is not None:
         write_or_print(raw, ac.datasets.swissmetro().to_csv(index=False), force)
         return
-    settings = DEMO_SETTINGS % best_published()
+    settings = DEMO_SETTINGS % best_published() + (MIXED_SETTINGS if mixed else "")
     must_be_ours(out, settings, force)
     write(out / TABLE_FILE, prepared().to_csv(index=False))
     write(out / STUDY_FILE, settings)
@@ -116,7 +126,10 @@ def demo(console: Console, out: Path, raw: Path | None, force: bool) -> None:
             listener=listener,
             command=command_line("run", out / STUDY_FILE),
         )
-    console.echo(f"{study}\n\n{_beside_published(study)}\n\n{_value_of_time(study)}\n")
+    parts = [str(study), _beside_published(study), _value_of_time(study)]
+    if not mixed:
+        parts.append(TASTES_TOO)
+    console.echo("\n\n".join(parts) + "\n")
     print_report_path(console, study, out / RESULTS_FOLDER)
 
 
