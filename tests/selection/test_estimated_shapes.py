@@ -5,6 +5,7 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.families import shape_search
 from ardchoice.selection import compile_structure
 
 
@@ -120,12 +121,11 @@ def test_held_out_persons_have_no_part_in_the_threshold():
     assert score.loglik == pytest.approx(by_hand, abs=1e-3)
 
 
-def test_large_data_are_searched_on_some_of_their_rows(monkeypatch):
-    from ardchoice.families import shapes
-
+@pytest.mark.parametrize("form", ["boxcox(time)", "thresholds(time)", "steps(time, 2)"])
+def test_large_data_begin_with_some_of_their_rows_and_end_on_all(monkeypatch, form):
     data = drawn(broken, n=4000)
-    whole = ac.fit_mnl(data, "a: ASC\n*: cost + boxcox(time)")
-    monkeypatch.setattr(shapes, "MOST_ROWS", 500)
-    some = ac.fit_mnl(data, "a: ASC\n*: cost + boxcox(time)")
-    assert some.loglik == pytest.approx(whole.loglik, abs=1e-6)
+    whole = ac.fit_mnl(data, f"a: ASC\n*: cost + {form}")
+    monkeypatch.setattr(shape_search, "MOST_ROWS", 500)
+    some = ac.fit_mnl(data, f"a: ASC\n*: cost + {form}")
+    assert some.loglik == pytest.approx(whole.loglik, abs=1e-5)
     assert some.shapes.values[0] == pytest.approx(whole.shapes.values[0], abs=1e-3)

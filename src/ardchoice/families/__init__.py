@@ -60,14 +60,11 @@ from ardchoice.families.nested.screening import candidate_subsets, screen_nests
 from ardchoice.families.persons import person_rows
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 from ardchoice.families.scores import ScoredSums, scored_pass
+from ardchoice.families.shape_search import candidate_shapes, estimated_shapes, refined_shapes
 from ardchoice.families.shapes import (
     Profile,
     ProfilePoint,
     Shape,
-    candidate_shapes,
-    estimated_shapes,
-    reference_terms,
-    refined_shapes,
     shape_values,
     shapes_of,
     with_shapes,
@@ -141,7 +138,6 @@ __all__ = [
     "person_quadratics",
     "person_rows",
     "proves_maximum",
-    "reference_terms",
     "refined_shapes",
     "register_family",
     "scored_pass",
