@@ -31,9 +31,22 @@ NO_COLUMN = "-"
 @force_option
 @click.option("--ask", is_flag=True, help="Ask about every role, the guess being the default.")
 @click.option("--example", is_flag=True, help="Write a study file with every setting instead.")
+@click.option(
+    "--from",
+    "script",
+    type=click.Path(path_type=Path),
+    metavar="SCRIPT",
+    help="Take the roles from a script for Biogeme, PyLogit, xlogit or Apollo.",
+)
 @click.pass_obj
 def init(
-    console: Console, table: Path | None, out: Path, force: bool, ask: bool, example: bool
+    console: Console,
+    table: Path | None,
+    out: Path,
+    force: bool,
+    ask: bool,
+    example: bool,
+    script: Path | None,
 ) -> None:
     """Look at TABLE and write a study file that guesses the roles of its columns.
 
@@ -41,15 +54,25 @@ def init(
     are detected. Every guess is written with its reason and its alternatives. --out - prints
     the file.
 
+    --from SCRIPT takes the roles of the columns from a script for Biogeme, PyLogit, xlogit or
+    Apollo, which is read and never executed, and adds its specification to compare with. Without
+    TABLE it is the file that the script names.
+
     \b
     Examples:
       ardchoice init choices.csv
+      ardchoice init choices.csv --from b01logit.py
       ardchoice init choices.parquet --out trips.toml --ask
       ardchoice init --example --out example.toml
     """  # noqa: D301 - click reads the backspace
     from ardchoice.data import must_exist
     from ardchoice.settings import example_settings, guess_settings
 
+    if script is not None and (example or ask):
+        raise click.UsageError("--from leaves nothing to ask, and is no example.")
+    if script is not None:
+        init_from_script(console, script, table, out, force)
+        return
     if example == (table is not None):
         raise click.UsageError("Name a table to look at, or use --example.")
     if table is not None:
@@ -61,6 +84,28 @@ def init(
         return
     answers = ask_roles(table) if ask else {}
     text = guess_settings(table, answers, folder=Path() if is_standard_output(out) else out.parent)
+    write_or_print(out, text, force)
+    for doubt in doubts(text):
+        console.warning(doubt)
+    if not is_standard_output(out):
+        console.note(f"Look through it, then: {command_line('check', out)}")
+
+
+def init_from_script(
+    console: Console, script: Path, table: Path | None, out: Path, force: bool
+) -> None:
+    """Write a study file with the roles and the specification of a script."""
+    from ardchoice.data import must_exist
+    from ardchoice.scripts import read_specification, study_file
+
+    model = read_specification(script)
+    if table is None and model.table is None:
+        raise click.UsageError("The script does not say which file it reads: name the table.")
+    found = table if table is not None else script.parent / Path(str(model.table)).name
+    must_exist(found)
+    if not is_standard_output(out):
+        must_be_free(out, force)
+    text = study_file(model, script.name, found, Path() if is_standard_output(out) else out.parent)
     write_or_print(out, text, force)
     for doubt in doubts(text):
         console.warning(doubt)

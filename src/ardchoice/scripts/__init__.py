@@ -2,6 +2,7 @@
 
 from ardchoice.scripts.model import ScriptModel
 from ardchoice.scripts.read import PACKAGES, read_specification
+from ardchoice.scripts.study_file import study_file
 from ardchoice.scripts.values import Doubt
 
-__all__ = ["PACKAGES", "Doubt", "ScriptModel", "read_specification"]
+__all__ = ["PACKAGES", "Doubt", "ScriptModel", "read_specification", "study_file"]

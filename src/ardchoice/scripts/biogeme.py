@@ -234,6 +234,8 @@ def biogeme_model(reader: Reader) -> Captured | None:
     for doubt in table.doubts:
         captured.doubts.append(doubt)
     captured.utilities = known_utilities(logit["utilities"], captured.doubts)
+    _, names = reader.entries.get(id(logit["utilities"]), (None, {}))
+    captured.names = {code: name for code, name in names.items() if code in captured.utilities}
     _availability(captured, logit["availability"], line, text)
     with_choice(captured, logit["choice"], line, text)
     formulas = models[-1].values["formulas"] if models else None

@@ -49,6 +49,8 @@ class Captured:
         Whether rows without a known choice are not used.
     hints
         Parameter -> a name for what it multiplies.
+    lines
+        Code -> the line of the utility.
     assumed
         Names that the script does not define, taken for columns -> the line of the first use.
     """
@@ -74,6 +76,7 @@ class Captured:
     drop_invalid: bool = False
     hints: dict[str, str] = field(default_factory=dict)
     assumed: Mapping[str, int] = field(default_factory=dict)
+    lines: Mapping[Any, int] = field(default_factory=dict)
 
     @property
     def is_long(self) -> bool:

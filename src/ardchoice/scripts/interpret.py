@@ -150,6 +150,9 @@ class Reader:
         self.tables: list[Table] = []
         self.doubts: list[Doubt] = []
         self.module = ""
+        self.line_of: dict[str, int] = {}
+        self.entries: dict[int, tuple[object, dict[Any, str]]] = {}
+        """Identity of a dict -> it, and the variables that its entries are."""
         self.assigned: dict[str, Any] = {}
         """The last value of every name, wherever it was given."""
         self.known: frozenset[str] = frozenset()
@@ -214,6 +217,7 @@ class Reader:
         if isinstance(node, ast.Assign):
             value = self.value(node.value, names)
             for target in node.targets:
+                self.note_line(target, node.lineno)
                 self.assign(target, value, names)
         elif isinstance(node, ast.AnnAssign):
             if node.value is not None:
@@ -239,6 +243,13 @@ class Reader:
             self.imported(node, names)
         elif isinstance(node, ast.While):
             raise UnreadableError("while loops are not followed")
+
+    def note_line(self, target: ast.expr, line: int) -> None:
+        """Remember where a name, or an entry of a dict, was last given a value."""
+        if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):
+            self.line_of[str(target.slice.value)] = line
+        elif isinstance(target, ast.Name):
+            self.line_of[target.id] = 0 if self.module else line
 
     def loop(self, node: ast.For, names: Names) -> None:
         """A loop over a list that is known."""
@@ -444,13 +455,18 @@ class Reader:
 
     def _dict(self, node: ast.Dict, names: Names) -> Any:
         out: dict[Any, Any] = {}
+        entries: dict[Any, str] = {}
         for key, value in zip(node.keys, node.values, strict=True):
             if key is None:
                 inner = self.value(value, names)
                 out |= inner if isinstance(inner, dict) else {}
                 continue
             known = self.value(key, names)
-            out[known.last if isinstance(known, Foreign) else known] = self.entry(value, names)
+            code = known.last if isinstance(known, Foreign) else known
+            out[code] = self.entry(value, names)
+            if isinstance(value, ast.Name):
+                entries[code] = value.id
+        self.entries[id(out)] = (out, entries)
         return out
 
     def entry(self, node: ast.expr, names: Names) -> Any:

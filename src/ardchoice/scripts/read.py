@@ -148,6 +148,10 @@ def _captured(
     if captured is None:
         return None
     _name_alternatives(captured, reader)
+    captured.lines = {
+        code: reader.line_of.get(captured.names.get(code, str(code)), 0)
+        for code in captured.utilities
+    }
     if is_own(text):
         own_model(captured, reader)
     captured.doubts += [d for d in reader.doubts if d not in captured.doubts]

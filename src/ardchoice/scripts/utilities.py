@@ -52,13 +52,14 @@ def linear(captured: Captured) -> Linear:
             try:
                 _take(captured, out, spreads, code, key, expression)
             except UnreadableError as error:
-                _doubt(captured, f"utility of {captured.names.get(code, code)}: {error}")
+                reason = f"utility of {captured.names.get(code, code)}: {error}"
+                _doubt(captured, reason, captured.lines.get(code, 0))
     _join_spreads(captured, out, spreads)
     return out
 
 
-def _doubt(captured: Captured, reason: str) -> None:
-    doubt = Doubt(0, "", reason)
+def _doubt(captured: Captured, reason: str, line: int = 0) -> None:
+    doubt = Doubt(line, "", reason)
     if doubt not in captured.doubts:
         captured.doubts.append(doubt)
 
