@@ -5,6 +5,8 @@ import pandas as pd
 import pytest
 
 import ardchoice as ac
+from ardchoice.errors import IdentificationError
+from ardchoice.estimation.covariance import inverse_curvature
 from tests_support import small_data
 
 
@@ -153,3 +155,11 @@ def test_a_segment_may_be_one_name() -> None:
     data = read(binary(g=np.where(np.arange(1000) % 2, "u", "v")), covariates=["g"])
     result = ac.fit_mnl(data, "*: x")
     assert set(result.elasticities("x", by="g")["segment"]) == {"g=u", "g=v"}
+
+
+@pytest.mark.parametrize("diagonal", [[1.0, -1.0], [1.0, np.nan], [1.0, 0.0]])
+def test_a_hessian_that_is_not_positive_definite_is_an_error_and_no_warning(
+    diagonal: list[float],
+) -> None:
+    with pytest.raises(IdentificationError, match="not positive definite"):
+        inverse_curvature(np.diag(diagonal))

@@ -9,6 +9,11 @@ from ardchoice._types import Floats
 from ardchoice.errors import IdentificationError
 from ardchoice.families import ScoredSums
 
+NOT_POSITIVE_DEFINITE = (
+    "Some parameters are not identified: the Hessian at the estimates is not positive definite. "
+    "Remove terms, or choose a simpler family."
+)
+
 
 def covariances(sums: ScoredSums, gone: Floats | None = None) -> dict[str, Floats]:
     """H⁻¹, and H⁻¹ (Σ s s') H⁻¹ with scores s per situation and summed per person.
@@ -53,13 +58,13 @@ def inverse_curvature(curvature: Floats) -> Floats:
     """H⁻¹ by Cholesky, on the scale where H has a unit diagonal; shape (D, D)."""
     if not len(curvature):
         return np.zeros((0, 0))
-    scale = 1 / np.sqrt(np.diag(curvature))
+    own = np.diag(curvature)
+    if not (own > 0).all():
+        raise IdentificationError(NOT_POSITIVE_DEFINITE)
+    scale = 1 / np.sqrt(own)
     # LAPACK itself: for a few coefficients the wrappers around it take most of the time.
     factor, failed = linalg.lapack.dpotrf(curvature * scale * scale[:, None], lower=1)
     if failed:
-        raise IdentificationError(
-            "Some parameters are not identified: the Hessian at the estimates is not positive "
-            "definite. Remove terms, or choose a simpler family."
-        )
+        raise IdentificationError(NOT_POSITIVE_DEFINITE)
     root, _ = linalg.lapack.dtrtrs(factor, np.diag(scale), lower=1)
     return np.asarray(root.T @ root)
