@@ -133,3 +133,11 @@ def test_a_shared_taste_moves_the_willingness_to_pay_of_all_its_terms(data):
         assert row["sd"] == pytest.approx(e["sd(*: TT)"] / -e["*: CO"], rel=5e-3)
         wrong = stats.norm.cdf(0, e[f"{mode}: TT"] / e["*: CO"], -e["sd(*: TT)"] / e["*: CO"])
         assert row["opposite"] == pytest.approx(min(wrong, 1 - wrong), abs=5e-3)
+
+
+def test_constants_have_no_wrong_sign_but_moments(data):
+    frame = ac.fit(data, SPEC, family=ac.Mixed({"TRAIN: ASC": "normal"})).tastes()
+    row = frame.set_index("taste").loc["TRAIN: ASC"]
+    assert row["kind"] == "constant"
+    assert row["sd"] > 0
+    assert np.isnan(row["opposite"])

@@ -10,19 +10,21 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
+from ardchoice.report.sections.families import _correlations
 
 
-def simulated(cost: float) -> ChoiceData:
+def simulated(cost: float, spread: float = 0.0) -> ChoiceData:
     """Persons who differ in time, and whose cost coefficient is given."""
     rng = np.random.default_rng(3)
     n, t = 150, 6
     columns: dict[str, object] = {"ID": np.repeat(np.arange(n), t)}
     time = -1.0 + 1.0 * np.repeat(rng.standard_normal(n), t)
     value = rng.gumbel(size=(2, n * t))
+    costs = cost + spread * np.repeat(np.random.default_rng(4).standard_normal(n), t)
     for j, name in enumerate("AB"):
         tt, co = rng.uniform(0, 3, (2, n * t))
         columns |= {f"{name}_TT": tt, f"{name}_CO": co}
-        value[j] += time * tt + cost * co
+        value[j] += time * tt + costs * co
     columns["CHOICE"] = np.where(value.argmax(axis=0) == 0, "A", "B")
     return ac.read_wide(
         pd.DataFrame(columns),
@@ -53,3 +55,13 @@ def test_a_cost_that_is_liked_is_crossed_out_at_the_top(family: ac.Family, tmp_p
     assert "Utility rises with CO of A (whole sample)" in text
     note = text[text.index("Wrong sign") - 300 : text.index("Wrong sign")]
     assert "✗" in note or "bad" in note
+
+
+def test_correlations_are_a_matrix_of_few_and_a_list_of_many() -> None:
+    data = simulated(-1.0, 0.8)
+    family = ac.Mixed({"*: TT": "normal", "*: CO": "normal"}, correlated=True)
+    result = ac.fit(data, "A: ASC\n*: TT + CO", family=family)
+    (table,) = _correlations(result)
+    assert table.head == ["", "*: TT", "*: CO"]
+    assert table.rows[1][1:] == [pytest.approx(result.estimates["cor(*: CO, *: TT)"]), 1.0]
+    assert _correlations(ac.fit_mnl(data, "*: TT + CO")) == []

@@ -33,9 +33,10 @@ BOUNDED = frozenset({"lognormal", "truncated"})
 SHOWN_SHARE = 0.98
 """Of the persons that a figure shows: tails would leave no room for the rest."""
 MOST_PANELS = 12
-BINS = 60
+BINS = 40
 BLUE, ORANGE = "#1f4e79", "#c55a11"
-TASTE, WTP, COMPONENT, SHARED = "taste", "WTP", "component", "shared"
+TASTE, WTP, CONSTANT = "taste", "WTP", "constant"
+COMPONENT, SHARED = "component", "shared"
 """Kinds of distributions."""
 BELOW_OF_KIND = {
     COMPONENT: (
@@ -58,8 +59,8 @@ class Taste:
     ----------
     name
     kind
-        ``taste``, ``WTP``, ``component`` (of an error component) or ``shared`` (a taste that
-        several terms share, around the coefficient of each).
+        ``taste``, ``WTP``, ``constant``, ``component`` (of an error component) or ``shared`` (a
+        taste that several terms share, around the coefficient of each).
     distribution
         Of the coefficient, or of numerator and denominator.
     values
@@ -76,7 +77,7 @@ class Taste:
 
     @property
     def has_sign(self) -> bool:
-        """Whether it could have a wrong one: deviations with mean zero could not."""
+        """Whether it could have a wrong one: constants and deviations with mean zero could not."""
         return self.kind in (TASTE, WTP)
 
 
@@ -87,8 +88,11 @@ def distributions(
     options = {} if count is None else {"count": count}
     seed = result.family.seed if isinstance(result.family, Mixed) else 0
     drawn = taste_draws(theta, result.layout, seed, **options)
+    constants = {t.start for t in result.encoding.terms if t.term.what is None and not t.term.by}
     kinds = [
-        TASTE if column is not None else SHARED if shared else COMPONENT
+        (CONSTANT if column in constants else TASTE)
+        if column is not None
+        else (SHARED if shared else COMPONENT)
         for column, shared in zip(drawn.columns, drawn.shared, strict=True)
     ]
     each = zip(drawn.names, kinds, drawn.distributions, drawn.values, strict=True)
@@ -120,8 +124,10 @@ def distributions(
 
 def _in_money(taste: Taste, result: Result, cost: str) -> Taste:
     is_cost = any(taste.name == str(t.term) and t.term.what == cost for t in result.encoding.terms)
-    if taste.kind != TASTE or is_cost:
+    if taste.kind not in (TASTE, CONSTANT) or is_cost:
         return taste
+    if taste.kind == CONSTANT:
+        return replace(taste, name=f"{taste.name} / {cost}")
     return replace(taste, name=f"{taste.name} / {cost}", kind=WTP)
 
 
@@ -170,8 +176,10 @@ def tastes(result: Result, cost: str | None, level: float, covariance: Floats) -
         mean, sd = (inside.mean(), inside.std()) if taste.has_moments else (np.nan, np.nan)
         quantiles = np.quantile(inside, SHARES)
         opposite = float((np.sign(inside) == -np.sign(middle)).mean())
-        if not taste.has_sign:  # all are symmetric about zero
-            mean, quantiles[1], opposite, low, high = 0.0, 0.0, np.nan, np.nan, np.nan
+        if not taste.has_sign:
+            opposite = low = high = np.nan
+        if taste.kind in (COMPONENT, SHARED):  # all are symmetric about zero
+            mean, quantiles[1] = 0.0, 0.0
         rows.append(
             (taste.name, taste.kind, taste.distribution, mean, sd, *quantiles, opposite, low, high)
         )
@@ -284,7 +292,8 @@ def draw_taste(ax: Axes, taste: Taste) -> None:
     ax.axvline(middle, color="#222222", lw=1)
     ax.axvline(0.0, color="#888888", lw=0.8, ls=":")
     if not taste.has_sign:
-        what = "around its means" if taste.kind == SHARED else "error component"
+        words = {SHARED: "around its means", COMPONENT: "error component"}
+        what = words.get(taste.kind, f"median {middle:.3g}")
         ax.set_title(f"{what}, sd {inside.std():.3g}", fontsize=8.5, loc="left")
     else:
         _title_with_sign(ax, inside, middle)

@@ -128,7 +128,7 @@ class Mixed(Family):
     )
     formula: ClassVar[str] = (
         "Choice probabilities are P = exp V / Σ exp V over the available alternatives, averaged "
-        "over the distribution of tastes; V is shown at its location parameters."
+        "over the distribution of tastes; V is shown with mean coefficients."
     )
 
     def __post_init__(self) -> None:

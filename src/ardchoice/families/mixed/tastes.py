@@ -11,7 +11,7 @@ from ardchoice.families.family import ParameterLayout
 from ardchoice.families.mixed.prediction import population
 from ardchoice.families.mixed.structure import structure_of, to_loadings
 
-TASTE_NODES = 4_096
+TASTE_NODES = 16_384
 """Of the distribution of tastes in the population; a power of two."""
 
 

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from math import isnan
+
 import pandas as pd
 
+from ardchoice.estimation import Result
 from ardchoice.evaluation import expected_signs
+from ardchoice.families import structure_of
 from ardchoice.record import FamilyComparison, Note
 from ardchoice.report.document import (
     FIGURES,
@@ -23,6 +27,8 @@ from ardchoice.report.findings import Findings
 MAX_ROWS_SHOWN = 30
 WRONG_PERSONS_PERCENT = 5.0
 """Persons with the wrong sign from which a page says so."""
+MOST_IN_MATRIX = 7
+"""Random coefficients up to which correlations are a matrix."""
 
 
 def own(found: Findings) -> Section:
@@ -108,14 +114,17 @@ def _distributions(found: Findings) -> list[Part]:
         "p10": ("10 %", FIGURES),
         "median": ("median", FIGURES),
         "p90": ("90 %", FIGURES),
-        "opposite": ("other sign, %", ".1f"),
-        "low": ("from", ".1f"),
-        "high": ("to", ".1f"),
+        "other": ("% with the other sign", ""),
     }
+    shares = frame[["opposite", "low", "high"]].to_numpy(float).tolist()
+    other = [
+        "–" if isnan(share) else f"{share:.1f} ({low:.1f} to {high:.1f})"
+        for share, low, high in shares
+    ]
     table = frame_table(
         "tastes",
         "Tastes and willingness to pay over persons",
-        frame,
+        frame.assign(other=other),
         columns,
         shown=MAX_ROWS_SHOWN,
         note=(
@@ -129,22 +138,29 @@ def _distributions(found: Findings) -> list[Part]:
         "persons with the other sign; the line is the median."
     )
     parts: list[Part] = [*_wrong_persons(found, frame), Figure("tastes", caption), table]
+    return [*parts, *_correlations(result)]
+
+
+def _correlations(result: Result) -> list[Part]:
+    """Of tastes: a matrix of few, a list of many."""
+    structure = structure_of(result.layout)
+    if not structure.correlations:
+        return []
+    q, first = structure.q, structure.n_columns + structure.q
+    names = [s.name[3:-1] for s in structure.spreads]
+    values = result.coefficients[first:].tolist()
+    pairs = [(c.first, c.second, v) for c, v in zip(structure.correlations, values, strict=True)]
+    title = "Correlations of tastes"
+    if q > MOST_IN_MATRIX:
+        listed: list[list[Cell]] = [[names[i], names[j], value] for i, j, value in pairs]
+        head, formats = ["between", "and", "correlation"], ["", "", ".2f"]
+        return [Table("correlations", title, head, formats, listed, shown=15)]
+    known = {(max(i, j), min(i, j)): value for i, j, value in pairs}
     rows: list[list[Cell]] = [
-        [name, float(value)]
-        for name, value, kind in zip(
-            result.names,
-            result.coefficients,
-            [p.kind for p in result.layout.parameters],
-            strict=True,
-        )
-        if kind == "correlation"
+        [names[i], *(1.0 if i == j else known.get((i, j)) if j < i else "" for j in range(q))]
+        for i in range(q)
     ]
-    if rows:
-        head = ["between", "correlation"]
-        parts.append(
-            Table("correlations", "Correlations of tastes", head, ["", ".2f"], rows, shown=15)
-        )
-    return parts
+    return [Table("correlations", title, ["", *names], ["", *[".2f"] * q], rows)]
 
 
 def _wrong_persons(found: Findings, frame: pd.DataFrame) -> list[Part]:
