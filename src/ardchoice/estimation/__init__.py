@@ -30,7 +30,12 @@ from ardchoice.estimation.scenarios import (
 )
 from ardchoice.estimation.simulate import simulate_choices
 from ardchoice.estimation.summary import KIND, design_effect_sentence, infinity, units_sentence
-from ardchoice.estimation.taste_distributions import Taste, distributions, draw_tastes
+from ardchoice.estimation.taste_distributions import (
+    Taste,
+    distributions,
+    draw_tastes,
+    taste_correlations,
+)
 from ardchoice.estimation.wtp import is_saved, levels_of
 
 __all__ = [
@@ -80,6 +85,7 @@ __all__ = [
     "refit_near",
     "simulate_choices",
     "sloped_attributes",
+    "taste_correlations",
     "units_sentence",
     "wald_test",
 ]

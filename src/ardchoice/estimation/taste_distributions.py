@@ -15,7 +15,7 @@ from ardchoice.estimation.cost_names import cost_of
 from ardchoice.estimation.delta import check_level
 from ardchoice.estimation.display import BELOW, DisplayFrame
 from ardchoice.estimation.wtp import is_saved
-from ardchoice.families import Mixed, coefficient_draws, taste_draws
+from ardchoice.families import Mixed, coefficient_draws, structure_of, taste_draws
 from ardchoice.space import Linear, Term
 
 if TYPE_CHECKING:
@@ -263,6 +263,26 @@ class ResultPlots:
         draw_tastes(list(axes.flat), found)
         first: Axes = axes.flat[0]
         return first
+
+
+@dataclass(frozen=True)
+class TasteCorrelations:
+    """Between random coefficients; pairs by position, the first behind the second."""
+
+    names: tuple[str, ...]
+    pairs: tuple[tuple[int, int, float], ...]
+
+
+def taste_correlations(result: Result) -> TasteCorrelations:
+    """As estimated; no pairs where tastes are independent."""
+    structure = structure_of(result.layout)
+    first = structure.n_columns + structure.q
+    values = result.coefficients[first:].tolist() if structure.correlations else []
+    pairs = tuple(
+        (max(c.first, c.second), min(c.first, c.second), value)
+        for c, value in zip(structure.correlations, values, strict=True)
+    )
+    return TasteCorrelations(tuple(s.name[3:-1] for s in structure.spreads), pairs)
 
 
 def draw_tastes(axes: list[Axes], found: list[Taste]) -> None:

@@ -275,6 +275,7 @@ def notes_after(
         *_what_estimates_mean(structure, found.theta),
         *_singular(structure, found.theta),
         *_too_certain(structure, found.theta, sums, task.design.data),
+        *_counted(task.design.data),
     )
 
 
@@ -356,6 +357,12 @@ def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
             rest = f"{symbol} has mean {mean:.4g} and standard deviation {spread:.4g}"
         out.append(Information(f"{name} is {s.distribution}: {what}; {rest}."))
     return out
+
+
+def _counted(data: ChoiceData) -> list[str]:
+    if data.n_persons is None or data.n_persons == len(data):
+        return []
+    return [f"BIC counts {data.n_persons:,} persons, not {len(data):,} choices."]
 
 
 def _singular(structure: Structure, theta: Floats) -> list[str]:

@@ -6,9 +6,8 @@ from math import isnan
 
 import pandas as pd
 
-from ardchoice.estimation import Result
+from ardchoice.estimation import Result, taste_correlations
 from ardchoice.evaluation import expected_signs
-from ardchoice.families import structure_of
 from ardchoice.record import FamilyComparison, Note
 from ardchoice.report.document import (
     FIGURES,
@@ -143,19 +142,16 @@ def _distributions(found: Findings) -> list[Part]:
 
 def _correlations(result: Result) -> list[Part]:
     """Of tastes: a matrix of few, a list of many."""
-    structure = structure_of(result.layout)
-    if not structure.correlations:
+    found = taste_correlations(result)
+    if not found.pairs:
         return []
-    q, first = structure.q, structure.n_columns + structure.q
-    names = [s.name[3:-1] for s in structure.spreads]
-    values = result.coefficients[first:].tolist()
-    pairs = [(c.first, c.second, v) for c, v in zip(structure.correlations, values, strict=True)]
+    names, pairs, q = found.names, found.pairs, len(found.names)
     title = "Correlations of tastes"
     if q > MOST_IN_MATRIX:
         listed: list[list[Cell]] = [[names[i], names[j], value] for i, j, value in pairs]
         head, formats = ["between", "and", "correlation"], ["", "", ".2f"]
         return [Table("correlations", title, head, formats, listed, shown=15)]
-    known = {(max(i, j), min(i, j)): value for i, j, value in pairs}
+    known = {(i, j): value for i, j, value in pairs}
     rows: list[list[Cell]] = [
         [names[i], *(1.0 if i == j else known.get((i, j)) if j < i else "" for j in range(q))]
         for i in range(q)
