@@ -158,6 +158,13 @@ def richer(folder: Path) -> ac.Result:
     return ac.fit_mnl(models.read_richer(folder / "richer.csv"), models.RICHER_SPECIFICATION)
 
 
+def derived(folder: Path) -> ac.Result:
+    """Derived columns, texts among them, a filter, conditional availability."""
+    models: Any = import_module("export_models")
+    ac.datasets.swissmetro().to_csv(folder / "survey.csv", index=False)
+    return ac.fit_mnl(models.read_derived(folder / "survey.csv"), models.DERIVED_SPECIFICATION)
+
+
 def hostile(folder: Path) -> ac.Result:
     """Names and levels with quotes, line ends, code and formulas in them."""
     model: Any = import_module("hostile_model")
@@ -196,6 +203,7 @@ MODELS: dict[str, Callable[[Path], ac.Result]] = {
     "transforms": transforms,
     "hostile": hostile,
     "richer": richer,
+    "derived": derived,
     "mixed": mixed,
     "mixed_others": mixed_others,
     "mixed_wtp": mixed_wtp,

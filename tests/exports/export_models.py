@@ -220,3 +220,43 @@ def read_richer(source: object, **options: object) -> ac.ChoiceData:
         person="ID",
         **options,  # type: ignore[arg-type]
     )
+
+
+# -- Derived columns, a filter, conditional availability -----------------------------------------
+
+DERIVE = {
+    "SM_COST": "SM_CO * (GA == 0) / 100",
+    "TRAIN_COST": "if(GA == 1 or not (WHO != 2), 0, TRAIN_CO / 100)",
+    "CAR_COST": "CAR_CO / 100",
+    "CAR_AV": "CAR_AV * (SP != 0 and PURPOSE in (1, 2, 3))",
+    "TRAIN_TT": "max(TRAIN_TT, 30) / 60",  # in place of the column of the table
+    "SM_TT": "SM_TT / 60",
+    "CAR_TT": "min(CAR_TT, 500, 1000 - SM_TT) / 60",
+    "OLDER": "floor(AGE / 3) + AGE % 2 - AGE ** 0",
+    "NIGHT": 'if(LUGGAGE == 0, "light", if(LUGGAGE == 1, "one", "more"))',
+    "HEAVY": 'NIGHT != "light" and NIGHT in ("more", "most")',
+}
+WHERE = "PURPOSE in (1, 2, 3) and CHOICE != 0 and not is_missing(INCOME)"
+DERIVED_SPECIFICATION = """
+    TRAIN: ASC + TT + ASC x OLDER
+    SM: ASC + TT + ASC x HEAVY
+    CAR: TT + ASC x NIGHT
+    *: COST
+"""
+
+
+def read_derived(source: object, **options: Any) -> ac.ChoiceData:
+    """The survey with columns derived from others, and only some of its rows."""
+    return quietly(
+        ac.read_wide,
+        source,
+        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
+        choice="CHOICE",
+        attributes={"TT": "{alt}_TT", "COST": "{alt}_COST"},
+        covariates={"OLDER": ac.Numeric(), "HEAVY": ac.Numeric(), "NIGHT": ac.Categorical()},
+        availability="{alt}_AV",
+        person="ID",
+        derive=DERIVE,
+        where=WHERE,
+        **options,
+    )

@@ -4,53 +4,16 @@ from __future__ import annotations
 
 import random
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
 import pytest
-from export_models import MODECHOICE
+from export_models import DERIVED_SPECIFICATION, MODECHOICE, read_derived
 from export_support import check_scripts, namespace, quietly
 from test_apollo import logliks, needs_r
 
 import ardchoice as ac
 from ardchoice.expressions import ExpressionError, evaluate, parse_expression
-
-DERIVE = {
-    "SM_COST": "SM_CO * (GA == 0) / 100",
-    "TRAIN_COST": "if(GA == 1 or not (WHO != 2), 0, TRAIN_CO / 100)",
-    "CAR_COST": "CAR_CO / 100",
-    "CAR_AV": "CAR_AV * (SP != 0 and PURPOSE in (1, 2, 3))",
-    "TRAIN_TT": "max(TRAIN_TT, 30) / 60",  # in place of the column of the table
-    "SM_TT": "SM_TT / 60",
-    "CAR_TT": "min(CAR_TT, 500, 1000 - SM_TT) / 60",
-    "OLDER": "floor(AGE / 3) + AGE % 2 - AGE ** 0",
-    "NIGHT": 'if(LUGGAGE == 0, "light", if(LUGGAGE == 1, "one", "more"))',
-    "HEAVY": 'NIGHT != "light" and NIGHT in ("more", "most")',
-}
-WHERE = "PURPOSE in (1, 2, 3) and CHOICE != 0 and not is_missing(INCOME)"
-SPECIFICATION = """
-    TRAIN: ASC + TT + ASC x OLDER
-    SM: ASC + TT + ASC x HEAVY
-    CAR: TT + ASC x NIGHT
-    *: COST
-"""
-
-
-def read(source: object, **options: Any) -> ac.ChoiceData:
-    return quietly(
-        ac.read_wide,
-        source,
-        alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
-        choice="CHOICE",
-        attributes={"TT": "{alt}_TT", "COST": "{alt}_COST"},
-        covariates={"OLDER": ac.Numeric(), "HEAVY": ac.Numeric(), "NIGHT": ac.Categorical()},
-        availability="{alt}_AV",
-        person="ID",
-        derive=DERIVE,
-        where=WHERE,
-        **options,
-    )
 
 
 @pytest.fixture
@@ -61,7 +24,7 @@ def file(tmp_path: Path) -> Path:
 
 
 def test_python_scripts_derive_and_filter_the_users_file(file: Path) -> None:
-    result = ac.fit_mnl(read(file), SPECIFICATION)
+    result = ac.fit_mnl(read_derived(file), DERIVED_SPECIFICATION)
     assert 1000 < result.n_situations < 2700
     for script in check_scripts(result, file.parent).values():
         made = namespace(script)
@@ -76,7 +39,7 @@ def test_rows_with_errors_are_excluded_beside_the_filter(file: Path) -> None:
     table.loc[[4, 9], "TRAIN_CO"] = np.nan
     table.loc[[4, 9], "GA"] = 0
     table.to_csv(file, index=False)
-    result = ac.fit_mnl(read(file, drop_invalid=True), SPECIFICATION)
+    result = ac.fit_mnl(read_derived(file, drop_invalid=True), DERIVED_SPECIFICATION)
     scripts = check_scripts(result, file.parent)
     kept = [row for row in (4, 9) if table["PURPOSE"][row] in (1, 2, 3)]
     assert namespace(scripts["biogeme"])["LEFT_OUT"] == kept
@@ -88,7 +51,7 @@ def test_r_derives_and_filters_too(file: Path) -> None:
     table.loc[[4, 9], "TRAIN_CO"] = np.nan
     table.loc[[4, 9], "GA"] = 0
     table.to_csv(file, index=False)
-    result = ac.fit_mnl(read(file, drop_invalid=True), SPECIFICATION)
+    result = ac.fit_mnl(read_derived(file, drop_invalid=True), DERIVED_SPECIFICATION)
     script = ac.export(result, "apollo", file.parent)
     assert "survey.csv" in script.read_text()
     assert logliks(script)[1] == pytest.approx(result.loglik, abs=1e-6)
@@ -150,7 +113,7 @@ def expression(rng: random.Random, depth: int = 0) -> str:
 def test_random_expressions_have_our_values_in_python(file: Path) -> None:
     from ardchoice.exports.derivations import PYTHON, written
 
-    script = ac.export(ac.fit_mnl(read(file), SPECIFICATION), "xlogit", file.parent)
+    script = ac.export(ac.fit_mnl(read_derived(file), DERIVED_SPECIFICATION), "xlogit", file.parent)
     made = namespace(script)
     rng, values = random.Random(1), np.random.default_rng(1)
     table = pd.DataFrame({name: values.choice([0, 1, 2, 3, -1.5, np.nan], 60) for name in "abc"})

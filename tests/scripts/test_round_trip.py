@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 from export_models import (
+    DERIVED_SPECIFICATION,
     MODECHOICE,
     MODECHOICE_SPECIFICATION,
     RAGGED_SPECIFICATION,
@@ -13,12 +14,11 @@ from export_models import (
     modechoice,
     products,
     ragged,
+    read_derived,
     read_richer,
     richer_table,
 )
 from export_support import quietly
-from test_derived import SPECIFICATION as DERIVED_SPECIFICATION
-from test_derived import read as read_derived
 
 import ardchoice as ac
 from ardchoice.cli.demo import DEMO_SETTINGS, STUDY_FILE, TABLE_FILE, prepared
