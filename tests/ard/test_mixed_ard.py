@@ -12,7 +12,7 @@ import ardchoice as ac
 from ardchoice.ard import FamilyLikelihood, laplace_evidence
 from ardchoice.ard.groups import Groups
 from ardchoice.ard.mixed import MixedProblem
-from ardchoice.ard.spreads import SpreadCandidates, group_qualities
+from ardchoice.ard.spreads import SpreadCandidates, Spreads, group_qualities, next_spreads
 from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Design, Standardizer
 from ardchoice.families import PersonTastes
@@ -166,6 +166,20 @@ def test_true_spreads_stay_and_the_others_vanish(fit):
     assert (true["p_value_sd"] < 1e-4).all()
     assert (true["evidence_sd"] > 5).all()
     assert (table.loc[["*: x", "*: y"], "p_value_sd"] > 0.001).all()
+
+
+def test_slow_steps_are_extrapolated_and_steps_that_turn_round_are_halved(problem):
+    beta = np.zeros(problem.design.n_columns)
+    sums, _ = problem.go_through(problem.measure(beta, beta, TAU), problem.people())
+    plain = next_spreads(problem.candidates, replace(Spreads.start(3), tau=TAU), sums)
+    step = plain.last
+    assert np.log(plain.tau / TAU) == pytest.approx(np.clip(step, -1.4, 1.4))
+    slow = Spreads(TAU, np.full(3, 1.4), step / 0.8, np.full(3, 2.0))
+    reached = next_spreads(problem.candidates, slow, sums)
+    # 1 / (1 - 0.8) times as far, the sum of all steps to come.
+    assert np.log(reached.tau / TAU) == pytest.approx(np.clip(5 * step, -1.4, 1.4), rel=1e-6)
+    turned = next_spreads(problem.candidates, replace(slow, last=-step), sums)
+    assert turned.reach.tolist() == [0.7, 0.7, 0.7]
 
 
 def test_the_family_of_the_fit_has_the_spreads_that_stay(fit):

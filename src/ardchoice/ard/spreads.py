@@ -40,6 +40,9 @@ SMALLEST_SHARE = 0.01
 """Mean of τ times a person's information below which τ is zero: the prior says it all."""
 LONGEST_LOG_STEP = 1.4
 """A τ changes by a factor of four at most in a pass."""
+EXTRAPOLATED_AFTER, SLOW_RATIO, LONGEST_EXTRAPOLATION = 3, 0.5, 10.0
+"""Steps in one direction after which one is extrapolated, the ratio of two steps from which, and
+how many times as long it may be."""
 ENTRY_GAIN = 0.1
 """Log evidence that a τ which is zero must promise to be tried."""
 SPREAD_GRID = 10.0 ** np.linspace(-5, 3, 161)
@@ -296,24 +299,27 @@ class Spreads:
         Longest step of log τ: half as long where a step turns round, as the information on a small
         τ is not what it is on a larger one.
     last
-        The last step of log τ.
+        The last step of log τ, before it was extrapolated.
+    streak
+        Steps in the same direction since one was extrapolated.
     """
 
     tau: Floats
     reach: Floats
     last: Floats
+    streak: Floats
 
     @classmethod
     def start(cls, count: int) -> Spreads:
         """All alike."""
         tau = np.full(count, START_SPREAD)
-        return cls(tau, np.full(count, LONGEST_LOG_STEP), np.zeros(count))
+        return cls(tau, np.full(count, LONGEST_LOG_STEP), np.zeros(count), np.zeros(count))
 
     def with_one(self, g: int, tau: float) -> Spreads:
         """With one more that is not zero."""
         values, reach, last = self.tau.copy(), self.reach.copy(), self.last.copy()
         values[g], reach[g], last[g] = tau, LONGEST_LOG_STEP, 0.0
-        return Spreads(values, reach, last)
+        return Spreads(values, reach, last, np.zeros_like(last))
 
 
 def next_spreads(candidates: SpreadCandidates, now: Spreads, sums: TasteSums) -> Spreads:
@@ -332,11 +338,17 @@ def next_spreads(candidates: SpreadCandidates, now: Spreads, sums: TasteSums) ->
     turned = step * now.last < 0
     reach = np.where(turned, 0.5, 1.1) * now.reach
     reach = np.minimum(reach, LONGEST_LOG_STEP)
-    step = np.clip(step, -reach, reach)
-    out[on] = np.minimum(tau[on] * np.exp(step[on]), LARGEST_SPREAD)
+    # Steps that shrink slowly, since λ, τ and means share a scale, are summed up (Aitken).
+    streak = np.where(step * now.last > 0, now.streak + 1, 0.0)
+    ratio = np.divide(step, now.last, out=np.zeros_like(step), where=now.last != 0)
+    slow = (streak >= EXTRAPOLATED_AFTER) & (ratio > SLOW_RATIO)
+    left = 1 / np.maximum(1 - ratio, 1 / LONGEST_EXTRAPOLATION)
+    taken = np.clip(np.where(slow, left, 1.0) * step, -reach, reach)
+    streak = np.where(slow, 0.0, streak)
+    out[on] = np.minimum(tau[on] * np.exp(taken[on]), LARGEST_SPREAD)
     known = (sums.each @ sums.own) / sums.weight
     typical = np.bincount(candidates.group, known, minlength=candidates.n) / candidates.sizes
-    return Spreads(np.where(out * typical < SMALLEST_SHARE, 0.0, out), reach, step)
+    return Spreads(np.where(out * typical < SMALLEST_SHARE, 0.0, out), reach, step, streak)
 
 
 def entering_spread(
