@@ -5,6 +5,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 
 import ardchoice as ac
 from ardchoice.families import Profile, ProfilePoint
@@ -274,6 +275,24 @@ def test_calibrated_constants_take_the_exponent_as_given(boxcox):
     assert found.shares().to_dict() == pytest.approx(shares, abs=1e-8)
     assert np.isnan(found.to_frame()["std_err"].iloc[-1])
     assert np.isfinite(found.elasticities("TT")["std_err"]).all()
+
+
+def test_a_ratio_test_of_the_linear_form_knows_persons(swissmetro, boxcox):
+    linear = ac.fit_mnl(swissmetro, [*CONSTANTS, "*: TT + CO"])
+    with pytest.warns(ac.ArdchoiceWarning, match="nested all the same"):
+        found = ac.likelihood_ratio_test(linear, boxcox)
+    variance = [
+        boxcox.covariance(cov).loc["exponent(*: boxcox(TT))", "exponent(*: boxcox(TT))"]
+        for cov in ("classical", "cluster")
+    ]
+    assert found.df == 1
+    assert found.design_effect == pytest.approx(variance[1] / variance[0])
+    assert found.statistic == pytest.approx(2 * (boxcox.loglik - linear.loglik))
+    scaled = found.statistic * variance[0] / variance[1]
+    assert found.p == pytest.approx(stats.chi2.sf(scaled, 1), rel=1e-6)
+    bent = ac.fit_mnl(swissmetro, [*CONSTANTS, "*: thresholds(TT) + CO"])
+    with pytest.warns(ac.ArdchoiceWarning), pytest.raises(ac.ArdchoiceError, match="by name"):
+        ac.likelihood_ratio_test(linear, bent, cluster=True)
 
 
 def test_a_bootstrap_estimates_the_exponent_again():

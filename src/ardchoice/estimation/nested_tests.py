@@ -108,13 +108,9 @@ def likelihood_ratio_test(
             stacklevel=2,
         )
     statistic = 2 * (full.loglik - restricted.loglik)
-    tested = _only_in(full, restricted)
-    shaped = full.shapes is not None  # exponents and thresholds are tested, too
-    by_name = (
-        not shaped
-        and len(tested) == df
-        and not np.isnan(full.covariances["classical"][tested]).any()
-    )
+    tested = _tested_by_ratio(full, restricted)
+    own = np.diag(full._full_covariance("classical"))[tested]
+    by_name = len(tested) == df and not np.isnan(own).any()
     wanted = cluster if cluster is not None else _persons_repeat(full) and by_name
     if not wanted:
         return LikelihoodRatio(statistic, df, float(chi2_sf(statistic, df)))
@@ -125,7 +121,7 @@ def likelihood_ratio_test(
             "A clustered test needs parameters of the first model that are, by name, among those "
             "of the second, and none of which diverges."
         )
-    a, c = (_block(full, kind, tested) for kind in ("classical", "cluster"))
+    a, c = _block(full, "classical", tested), _block(full, "cluster", tested)
     weights = np.maximum(linalg.eigh(c, a, eigvals_only=True), 0.0)
     p = chi2_mixture_sf(statistic, weights)
     return LikelihoodRatio(statistic, df, p, float(weights.mean()))
@@ -222,8 +218,22 @@ def _only_in(full: Result, restricted: Result) -> Ints:
     return np.array([i for i, name in enumerate(full.names) if name not in known], dtype=np.intp)
 
 
-def _block(result: Result, kind: str, at: Ints) -> Floats:
-    return result.covariances[kind][np.ix_(at, at)]
+def _block(result: Result, kind: Covariance, at: Ints) -> Floats:
+    return result._full_covariance(kind)[np.ix_(at, at)]
+
+
+def _tested_by_ratio(full: Result, restricted: Result) -> Ints:
+    """What the full model estimates and the restricted one does not; none where that is not clear.
+
+    Against the same model with an attribute as it is, exponents that were estimated are tested
+    against 1.
+    """
+    shapes = full.shapes
+    if shapes is None or (restricted.shapes and restricted.shapes.names == shapes.names):
+        return _only_in(full, restricted)
+    p, is_linear = len(full.names), restricted.shapes is None
+    is_power = is_linear and p == len(restricted.names) and set(shapes.kinds) == {"exponent"}
+    return p + np.arange(len(shapes.names)) if is_power else np.arange(0)
 
 
 def _persons_repeat(result: Result) -> bool:
