@@ -297,28 +297,39 @@ def run_mixed_dsvi(solver: Dsvi, problem: MixedProblem, report: ProgressTrace) -
             break
         quiet, spreads = 0, spreads.with_one(*entry)
         tried[entry[0]] = 1
-    converged = quiet >= solver.quiet
+    still_on = None if quiet >= solver.quiet else frozenset(moving.tolist())
+    return _sampled_end(solver, problem, state.q, spreads.tau, people, trace, still_on)
+
+
+def _sampled_end(
+    solver: Dsvi,
+    problem: MixedProblem,
+    q: MeanField,
+    tau: Floats,
+    people: list[PersonTastes],
+    trace: list[Step],
+    moving: frozenset[int] | None,
+) -> MixedRun:
+    """What follows from a fit rests on Laplace's approximation where it ended, as with Newton()."""
+    last, _ = problem.go_through(problem.measure(q.mean, np.zeros_like(q.mean), tau), people)
+    converged = moving is None
     reason = (
         f"{solver.quiet} quiet epochs in a row"
-        if converged
+        if moving is None
         else f"{len(moving)} terms still moving after {solver.max_epochs} epochs"
     )
-    # What follows from a fit rests on Laplace's approximation where it ended, as with Newton().
-    at_means = problem.measure(state.q.mean, np.zeros_like(state.q.mean), spreads.tau)
-    last, _ = problem.go_through(at_means, people)
-    sd, still_on = np.sqrt(state.q.variance), frozenset(moving.tolist())
     return MixedRun(
-        state.q.lam,
-        state.q.mean,
-        sd,
-        spreads.tau,
-        problem.quadratic(last, state.q.mean),
+        q.lam,
+        q.mean,
+        np.sqrt(q.variance),
+        tau,
+        problem.quadratic(last, q.mean),
         last,
         trace,
         converged,
         reason,
         len(trace),
-        frozenset() if converged else still_on,
+        moving or frozenset(),
     )
 
 

@@ -30,7 +30,7 @@ NEAR_SD = 0.3
 """Move between passes, in standard deviations, below which previous rows are processed again:
 while the mean still moves by more, that would be too early."""
 PROSPECT_RATIO, PROSPECT_MARGIN = 0.8, 3.0
-"""Ratio of two gains in a row up to which those to come are foreseen, and how many times these
+"""Ratio of two gains in a row up to which later ones are predicted, and how many times these
 count where an active set that will end below another is to be given up."""
 MOST_SHORTENED = 30
 """Times that a step is shortened which leads to overflow or far down: enough to leave any."""
