@@ -10,18 +10,21 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
 from typing import Any
 
-from ardchoice.scripts.forms import (
-    Form,
-    UnreadableError,
-    add,
-    combine,
-    divide,
-    multiply,
-    number,
-    power,
+from ardchoice.scripts.evaluate import Evaluator
+from ardchoice.scripts.forms import Form, UnreadableError, function
+from ardchoice.scripts.names import (
+    LONGEST_LIST,
+    MISTAKES,
+    MOST_CALLS,
+    MOST_STEPS,
+    CallMade,
+    Function,
+    Names,
+    ReturnedError,
+    TooLongError,
+    plain,
 )
 from ardchoice.scripts.values import (
     Doubt,
@@ -32,92 +35,10 @@ from ardchoice.scripts.values import (
     Table,
     Unknown,
     as_form,
-    literal,
 )
 
-MOST_STEPS = 60_000
-"""Statements and expressions followed; a longer way has no model at its end."""
-MOST_CALLS = 25
-"""Functions within functions."""
-LONGEST_LIST = 2_000
-LONGEST_TEXT = 10_000
-_MISTAKES = (UnreadableError, KeyError, TypeError, ValueError, IndexError, AttributeError)
-"""What following a script that makes no sense ends in."""
-ARITHMETIC: Mapping[type, Callable[[Form, Form], Form]] = {
-    ast.Add: add,
-    ast.Sub: lambda a, b: add(a, b, "-"),
-    ast.Mult: multiply,
-    ast.Div: divide,
-    ast.Pow: power,
-    ast.Mod: lambda a, b: combine("%", a, b),
-    ast.BitAnd: lambda a, b: combine("and", a, b),
-    ast.BitOr: lambda a, b: combine("or", a, b),
-}
-COMPARED: Mapping[type, str] = {
-    ast.Eq: "==",
-    ast.NotEq: "!=",
-    ast.Lt: "<",
-    ast.LtE: "<=",
-    ast.Gt: ">",
-    ast.GtE: ">=",
-}
 
-
-class _TooLongError(Exception):
-    """The budget of steps is used up."""
-
-
-class _Return(Exception):  # noqa: N818 - not an error
-    def __init__(self, value: Any) -> None:
-        self.value = value
-
-
-@dataclass(frozen=True, eq=False)
-class Function:
-    """A function of the script."""
-
-    parameters: tuple[str, ...]
-    defaults: Mapping[str, ast.expr]
-    body: tuple[ast.stmt, ...]
-    names: Names
-
-
-@dataclass(eq=False)
-class Names:
-    """Names and what they stand for, in a function or in the whole script."""
-
-    values: dict[str, Any] = field(default_factory=dict)
-    outer: Names | None = None
-
-    def find(self, name: str) -> Any:
-        """What a name stands for; `KeyError` where it is not defined."""
-        if name in self.values:
-            return self.values[name]
-        if self.outer is None:
-            raise KeyError(name)
-        return self.outer.find(name)
-
-
-@dataclass(frozen=True)
-class CallMade:
-    """A call with its arguments worked out."""
-
-    name: str
-    on: Any
-    arguments: tuple[Any, ...]
-    keywords: Mapping[str, Any]
-    line: int
-    text: str
-
-    def get(self, position: int, *names: str, default: Any = None) -> Any:
-        """An argument by position or name."""
-        for name in names:
-            if name in self.keywords:
-                return self.keywords[name]
-        return self.arguments[position] if 0 <= position < len(self.arguments) else default
-
-
-class Reader:
+class Reader(Evaluator):
     """Follows a script.
 
     Parameters
@@ -136,13 +57,12 @@ class Reader:
         calls: Mapping[str, Callable[[Reader, CallMade], Any]],
         modules: Callable[[str], list[ast.stmt] | None] = lambda name: None,
     ) -> None:
+        super().__init__()
         self.lines = text.splitlines()
         self.calls, self.modules = calls, modules
         self.top = Names({"__name__": "__main__"})
         self.steps = self.depth = 0
         self.called: set[int] = set()
-        self.assumed: dict[str, int] = {}
-        self.columns_are_names = False
         self.labels: dict[str, str] = {}
         """Text of an expression -> the name that the script gave it."""
         self.parameters: dict[str, Record] = {}
@@ -151,8 +71,6 @@ class Reader:
         self.doubts: list[Doubt] = []
         self.module = ""
         self.line_of: dict[str, int] = {}
-        self.entries: dict[int, tuple[object, dict[Any, str]]] = {}
-        """Identity of a dict -> it, and the variables that its entries are."""
         self.assigned: dict[str, Any] = {}
         """The last value of every name, wherever it was given."""
         self.known: frozenset[str] = frozenset()
@@ -164,9 +82,9 @@ class Reader:
         """The whole script, as far as the budget allows."""
         try:
             self.block(statements, self.top)
-        except _TooLongError:
+        except TooLongError:
             self.doubts.append(Doubt(0, "", "it takes too many steps to follow to its end"))
-        except _Return:
+        except ReturnedError:
             pass
         except RecursionError:
             self.doubts.append(Doubt(0, "", "its parts are nested too deep"))
@@ -177,7 +95,7 @@ class Reader:
             self.step()
             try:
                 self.statement(statement, names)
-            except _MISTAKES as error:
+            except MISTAKES as error:
                 unknown = Unknown(self.doubt(statement, _reason(error)))
                 self.spoil(statement, unknown, names)
 
@@ -185,7 +103,7 @@ class Reader:
         """Count one step."""
         self.steps += 1
         if self.steps > MOST_STEPS:
-            raise _TooLongError
+            raise TooLongError
 
     def doubt(self, node: ast.AST, reason: str) -> Doubt:
         """A doubt about a part of the script."""
@@ -209,7 +127,7 @@ class Reader:
         elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
             targets = [statement.target]
         for target in targets:
-            with suppress(*_MISTAKES):
+            with suppress(*MISTAKES):
                 self.assign(target, unknown, names)
 
     def statement(self, node: ast.stmt, names: Names) -> None:
@@ -223,14 +141,14 @@ class Reader:
             if node.value is not None:
                 self.assign(node.target, self.value(node.value, names), names)
         elif isinstance(node, ast.AugAssign):
-            both = ast.copy_location(ast.BinOp(_loaded(node.target), node.op, node.value), node)
+            both = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
             self.assign(node.target, self.value(both, names), names)
         elif isinstance(node, ast.Expr):
             self.value(node.value, names)
         elif isinstance(node, ast.FunctionDef):
             names.values[node.name] = _function(node, names)
         elif isinstance(node, ast.Return):
-            raise _Return(None if node.value is None else self.value(node.value, names))
+            raise ReturnedError(None if node.value is None else self.value(node.value, names))
         elif isinstance(node, ast.For):
             self.loop(node, names)
         elif isinstance(node, ast.If):
@@ -265,17 +183,6 @@ class Reader:
             self.block([*node.body, *node.orelse], names)
             return
         self.block(node.body if test else node.orelse, names)
-
-    def truth(self, value: Any) -> bool:
-        """Whether a known value is true."""
-        if isinstance(value, Form):
-            folded = value.pure().__dict__.get("value")
-            if folded is None:
-                raise UnreadableError("a condition depends on the data")
-            return bool(folded)
-        if isinstance(value, Unknown | Foreign | Table | Record):
-            raise UnreadableError("a condition is not known")
-        return bool(value)
 
     def imported(self, node: ast.Import | ast.ImportFrom, names: Names) -> None:
         """Names of modules; modules of the user's own are followed."""
@@ -375,269 +282,8 @@ class Reader:
         name = self.value(where.elts[1], names)
         if not isinstance(name, str):
             raise UnreadableError("several columns are changed at once")
-        from ardchoice.scripts.forms import function
-
         old, new = table.column(name).pure(), as_form(value).pure()
         table.columns[name] = function("if", condition, new, old)
-
-    # -- Expressions ------------------------------------------------------------------------
-
-    def value(self, node: ast.expr, names: Names) -> Any:
-        """What an expression stands for."""
-        self.step()
-        kind = type(node).__name__
-        method = getattr(self, f"_{kind.lower()}", None)
-        if method is None:
-            return Unknown(self.doubt(node, "this is not understood"))
-        return method(node, names)
-
-    def form(self, node: ast.expr, names: Names) -> Form:
-        """An expression that must be a number or a form."""
-        value = self.value(node, names)
-        if isinstance(value, Foreign) and self.may_be_column(node, value):
-            return self.assumed_column(value.last, node)
-        return as_form(value)
-
-    def attempt(self, node: ast.expr, names: Names) -> Any:
-        """What an expression stands for; unknown where it is beyond the reader."""
-        try:
-            return self.value(node, names)
-        except UnreadableError as error:
-            return Unknown(self.doubt(node, str(error)))
-
-    def may_be_column(self, node: ast.expr, value: Foreign) -> bool:
-        """Whether a name that the script does not define may be that of a column."""
-        return isinstance(node, ast.Name) and value.path not in _LIBRARIES
-
-    def assumed_column(self, name: str, node: ast.expr) -> Form:
-        """A name of unknown origin, taken for a column."""
-        from ardchoice.scripts.values import later
-
-        if not self.columns_are_names:
-            self.assumed.setdefault(name, int(getattr(node, "lineno", 0)))
-        return later(name)
-
-    def items(self, value: Any) -> list[Any]:
-        """The entries of something known."""
-        if isinstance(value, dict):
-            value = list(value)
-        if isinstance(value, Selected):
-            value = list(value.names)
-        if isinstance(value, list | tuple | range | str):
-            if len(value) > LONGEST_LIST:
-                raise UnreadableError("a list is too long")
-            return list(value)
-        if isinstance(value, Unknown):
-            raise UnreadableError(value.doubt.reason)
-        raise UnreadableError("this is no list that is known")
-
-    def _constant(self, node: ast.Constant, names: Names) -> Any:
-        if isinstance(node.value, bytes | complex) or node.value is Ellipsis:
-            return Unknown(self.doubt(node, "this constant is not understood"))
-        if isinstance(node.value, int) and abs(node.value) > 10**300:
-            raise UnreadableError("a number is too large")
-        return node.value
-
-    def _name(self, node: ast.Name, names: Names) -> Any:
-        try:
-            return names.find(node.id)
-        except KeyError:
-            return Foreign(node.id, node.id)
-
-    def _list(self, node: ast.List, names: Names) -> Any:
-        return [self.value(e, names) for e in node.elts]
-
-    def _tuple(self, node: ast.Tuple, names: Names) -> Any:
-        return tuple(self.value(e, names) for e in node.elts)
-
-    def _set(self, node: ast.Set, names: Names) -> Any:
-        return [self.value(e, names) for e in node.elts]
-
-    def _dict(self, node: ast.Dict, names: Names) -> Any:
-        out: dict[Any, Any] = {}
-        entries: dict[Any, str] = {}
-        for key, value in zip(node.keys, node.values, strict=True):
-            if key is None:
-                inner = self.value(value, names)
-                out |= inner if isinstance(inner, dict) else {}
-                continue
-            known = self.value(key, names)
-            code = known.last if isinstance(known, Foreign) else known
-            out[code] = self.entry(value, names)
-            if isinstance(value, ast.Name):
-                entries[code] = value.id
-        self.entries[id(out)] = (out, entries)
-        return out
-
-    def entry(self, node: ast.expr, names: Names) -> Any:
-        """A value that may be a column of that name, or may not be understood."""
-        value = self.attempt(node, names)
-        if isinstance(value, Foreign) and self.may_be_column(node, value):
-            return self.assumed_column(value.last, node)
-        return value
-
-    def _joinedstr(self, node: ast.JoinedStr, names: Names) -> Any:
-        text = ""
-        for part in node.values:
-            inner = part.value if isinstance(part, ast.FormattedValue) else part
-            value = self.value(inner, names)
-            if not isinstance(value, str | int | float):
-                raise UnreadableError("a text depends on something that is not known")
-            text += str(value)
-            if len(text) > LONGEST_TEXT:
-                raise UnreadableError("a text is too long")
-        return text
-
-    def _binop(self, node: ast.BinOp, names: Names) -> Any:
-        """Operators from the left, without a frame for each."""
-        chain: list[ast.BinOp] = []
-        left: ast.expr = node
-        while isinstance(left, ast.BinOp):
-            chain.append(left)
-            left = left.left
-        value = self.attempt(left, names)
-        inner: ast.expr = left
-        for one in reversed(chain):
-            self.step()
-            right = self.attempt(one.right, names)
-            try:
-                value = self.operated(one, inner, value, right)
-            except UnreadableError as error:
-                value = Unknown(self.doubt(one, str(error)))
-            inner = one
-        return value
-
-    def operated(self, node: ast.BinOp, inner: ast.expr, left: Any, right: Any) -> Any:
-        """One operator of two values."""
-        if isinstance(node.op, ast.Add) and type(left) is type(right) and isinstance(left, str):
-            if len(left) + len(right) > LONGEST_TEXT:
-                raise UnreadableError("a text is too long")
-            return left + right
-        if isinstance(node.op, ast.Add) and isinstance(left, list) and isinstance(right, list):
-            return self.items([*left, *right])
-        if isinstance(node.op, ast.BitOr) and isinstance(left, dict) and isinstance(right, dict):
-            return {**left, **right}
-        operator = ARITHMETIC.get(type(node.op))
-        if operator is None:
-            return Unknown(self.doubt(node, "this operator is not understood"))
-        sides = []
-        for part, value in ((inner, left), (node.right, right)):
-            if isinstance(value, Foreign) and self.may_be_column(part, value):
-                value = self.assumed_column(value.last, part)
-            sides.append(as_form(value))
-        return plain(operator(*sides))
-
-    def _unaryop(self, node: ast.UnaryOp, names: Names) -> Any:
-        form = self.value(node.operand, names)
-        if isinstance(form, Unknown):
-            return form
-        form = self.form(node.operand, names)
-        if isinstance(node.op, ast.USub):
-            return plain(multiply(number(-1), form))
-        if isinstance(node.op, ast.Not | ast.Invert):
-            return plain(combine("not", form))
-        return form
-
-    def _boolop(self, node: ast.BoolOp, names: Names) -> Any:
-        word = "and" if isinstance(node.op, ast.And) else "or"
-        forms = [self.form(v, names) for v in node.values]
-        out = forms[0]
-        for form in forms[1:]:
-            out = combine(word, out, form)
-        return plain(out)
-
-    def _compare(self, node: ast.Compare, names: Names) -> Any:
-        sides = [self.value(v, names) for v in (node.left, *node.comparators)]
-        if any(isinstance(s, Unknown) for s in sides):
-            return next(s for s in sides if isinstance(s, Unknown))
-        if len(sides) == 2 and isinstance(node.ops[0], ast.In | ast.NotIn | ast.Is | ast.IsNot):
-            return self.membership(node, sides)
-        out: Form | None = None
-        nodes = (node.left, *node.comparators)
-        for i, op in enumerate(node.ops):
-            word = COMPARED.get(type(op))
-            if word is None:
-                raise UnreadableError("this comparison is not understood")
-            one = combine(word, self.form(nodes[i], names), self.form(nodes[i + 1], names))
-            out = one if out is None else combine("and", out, one)
-        return plain(out) if out is not None else None
-
-    def membership(self, node: ast.Compare, sides: list[Any]) -> Any:
-        """``in`` and ``is`` of what is known."""
-        value, among = sides
-        op = node.ops[0]
-        if isinstance(op, ast.Is | ast.IsNot):
-            return (value is among) == isinstance(op, ast.Is)
-        if isinstance(value, str | int | float) and isinstance(among, list | tuple | dict | str):
-            if isinstance(among, str) and not isinstance(value, str):
-                raise UnreadableError("this comparison is not understood")
-            return (value in among) == isinstance(op, ast.In)
-        found = combine("in", as_form(value), *map(as_form, self.items(among)))
-        return found if isinstance(op, ast.In) else combine("not", found)
-
-    def _ifexp(self, node: ast.IfExp, names: Names) -> Any:
-        taken = node.body if self.truth(self.value(node.test, names)) else node.orelse
-        return self.value(taken, names)
-
-    def _lambda(self, node: ast.Lambda, names: Names) -> Any:
-        body = (ast.copy_location(ast.Return(node.body), node),)
-        return Function(tuple(a.arg for a in node.args.args), {}, body, names)
-
-    def _rfunction(self, node: ast.expr, names: Names) -> Any:
-        """A function of R."""
-        return Function(node.parameters, node.defaults, node.body, names)  # type: ignore[attr-defined]
-
-    def _rblock(self, node: ast.expr, names: Names) -> Any:
-        """Statements in braces of R, as a value."""
-        self.block(node.body, names)  # type: ignore[attr-defined]
-        return None
-
-    # -- Comprehensions ---------------------------------------------------------------------
-
-    def _listcomp(self, node: ast.ListComp, names: Names) -> Any:
-        mapped = self.mapped(node, names)
-        if mapped is not None:
-            return mapped
-        return [self.value(node.elt, inner) for inner in self.each(node.generators, names)]
-
-    def _generatorexp(self, node: ast.GeneratorExp, names: Names) -> Any:
-        return [self.value(node.elt, inner) for inner in self.each(node.generators, names)]
-
-    def _setcomp(self, node: ast.SetComp, names: Names) -> Any:
-        return [self.value(node.elt, inner) for inner in self.each(node.generators, names)]
-
-    def _dictcomp(self, node: ast.DictComp, names: Names) -> Any:
-        return {
-            self.value(node.key, inner): self.value(node.value, inner)
-            for inner in self.each(node.generators, names)
-        }
-
-    def mapped(self, node: ast.ListComp, names: Names) -> Mapped | None:
-        """``[codes[v] for v in column]``: a column whose values are replaced."""
-        first, elt = node.generators[0], node.elt
-        if not (isinstance(elt, ast.Subscript) and isinstance(first.target, ast.Name)):
-            return None
-        if not (isinstance(elt.slice, ast.Name) and elt.slice.id == first.target.id):
-            return None
-        column, by = self.value(first.iter, names), self.value(elt.value, names)
-        if isinstance(column, Form) and isinstance(by, dict):
-            return Mapped(column, by)
-        return None
-
-    def each(self, generators: list[ast.comprehension], names: Names) -> list[Names]:
-        """The names of every round of the loops of a comprehension."""
-        rounds = [Names({}, names)]
-        for generator in generators:
-            found = []
-            for outer in rounds:
-                for value in self.items(self.value(generator.iter, outer)):
-                    self.step()
-                    inner = Names(dict(outer.values), names)
-                    self.assign(generator.target, value, inner)
-                    if all(self.truth(self.value(test, inner)) for test in generator.ifs):
-                        found.append(inner)
-            rounds = found
-        return rounds
 
     # -- Parts and calls --------------------------------------------------------------------
 
@@ -767,7 +413,7 @@ class Reader:
         """A function that nobody in the script calls."""
         try:
             return self.follow_call(function, call)
-        except _TooLongError:
+        except TooLongError:
             self.doubts.append(Doubt(0, "", "it takes too many steps to follow to its end"))
         except RecursionError:
             self.doubts.append(Doubt(0, "", "its parts are nested too deep"))
@@ -786,31 +432,11 @@ class Reader:
         self.depth += 1
         try:
             self.block(function.body, inner)
-        except _Return as returned:
+        except ReturnedError as returned:
             return returned.value
         finally:
             self.depth -= 1
         return None
-
-
-_LIBRARIES = {"np", "numpy", "pd", "pandas", "biogeme", "pylogit", "xlogit", "os", "sys", "math"}
-
-
-def plain(form: Form) -> Any:
-    """A constant as a number, anything else as it is."""
-    only = form.monomials.get((), None)
-    if set(form.monomials) <= {()}:
-        value = getattr(only, "value", None) if only is not None else 0.0
-        if isinstance(value, bool):
-            return value
-        if isinstance(value, float):
-            return int(value) if value.is_integer() and abs(value) < 1e15 else value
-    return form
-
-
-def _loaded(target: ast.expr) -> ast.expr:
-    """A target of an assignment as a value."""
-    return target
 
 
 def _function(node: ast.FunctionDef, names: Names) -> Function:
@@ -833,4 +459,4 @@ def _reason(error: Exception) -> str:
     return "this is not understood"
 
 
-__all__ = ["CallMade", "Function", "Names", "Reader", "literal", "plain"]
+__all__ = ["LONGEST_LIST", "CallMade", "Function", "Names", "Reader", "plain"]

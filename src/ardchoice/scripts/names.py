@@ -1,0 +1,87 @@
+"""Names of a script, its functions, and the calls that it makes."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from ardchoice.scripts.forms import Form, UnreadableError
+
+MOST_STEPS = 60_000
+"""Statements and expressions followed; a longer way has no model at its end."""
+MOST_CALLS = 25
+"""Functions within functions."""
+LONGEST_LIST = 2_000
+LONGEST_TEXT = 10_000
+MISTAKES = (UnreadableError, KeyError, TypeError, ValueError, IndexError, AttributeError)
+"""What following a script that makes no sense ends in."""
+
+
+class TooLongError(Exception):
+    """The budget of steps is used up."""
+
+
+class ReturnedError(Exception):
+    """A function of the script has its value."""
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+
+@dataclass(frozen=True, eq=False)
+class Function:
+    """A function of the script."""
+
+    parameters: tuple[str, ...]
+    defaults: Mapping[str, ast.expr]
+    body: tuple[ast.stmt, ...]
+    names: Names
+
+
+@dataclass(eq=False)
+class Names:
+    """Names and what they stand for, in a function or in the whole script."""
+
+    values: dict[str, Any] = field(default_factory=dict)
+    outer: Names | None = None
+
+    def find(self, name: str) -> Any:
+        """What a name stands for; `KeyError` where it is not defined."""
+        if name in self.values:
+            return self.values[name]
+        if self.outer is None:
+            raise KeyError(name)
+        return self.outer.find(name)
+
+
+@dataclass(frozen=True)
+class CallMade:
+    """A call with its arguments worked out."""
+
+    name: str
+    on: Any
+    arguments: tuple[Any, ...]
+    keywords: Mapping[str, Any]
+    line: int
+    text: str
+
+    def get(self, position: int, *names: str, default: Any = None) -> Any:
+        """An argument by position or name."""
+        for name in names:
+            if name in self.keywords:
+                return self.keywords[name]
+        return self.arguments[position] if 0 <= position < len(self.arguments) else default
+
+
+def plain(form: Form) -> Any:
+    """A constant as a number, anything else as it is."""
+    only = form.monomials.get((), None)
+    if set(form.monomials) <= {()}:
+        value = getattr(only, "value", None) if only is not None else 0.0
+        if isinstance(value, bool):
+            return value
+        if isinstance(value, float):
+            return int(value) if value.is_integer() and abs(value) < 1e15 else value
+    return form
