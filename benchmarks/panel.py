@@ -329,7 +329,7 @@ def show_recovery(some: list[Run]) -> None:
     if not some:
         return
     head = (
-        f"{'sd':7}{'method':14}{'runs':>5}{'false':>7}{'prec.':>7}{'recall':>7}{'F1':>7}{'KL':>7}"
+        f"{'sd':14}{'method':14}{'runs':>5}{'false':>7}{'prec.':>7}{'recall':>7}{'F1':>7}{'KL':>7}"
     )
     print(f"{head}{'sec':>6}\n{'-' * (len(head) + 6)}")
     for sd, unit in levels_of(some):
@@ -342,7 +342,7 @@ def show_recovery(some: list[Run]) -> None:
             names = ("false", "precision", "recall", "f1", "loss", "seconds")
             mean = {name: float(np.mean([f[name] for f in mine])) for name in names}
             print(
-                f"{label(sd, unit):7}{method:14}{len(mine):5}{mean['false']:7.2f}"
+                f"{label(sd, unit):14}{method:14}{len(mine):5}{mean['false']:7.2f}"
                 f"{mean['precision']:7.3f}{mean['recall']:7.3f}{mean['f1']:7.3f}"
                 f"{mean['loss'] / base:7.2f}{mean['seconds']:6.1f}"
             )
