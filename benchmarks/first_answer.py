@@ -84,6 +84,8 @@ class Known:
         What may be asked to be confirmed.
     cost
         The attribute that is money, where values of time are shown, per hour.
+    hour
+        Attribute -> what an hour of it may be worth.
     absent
         Columns that must not be among the covariates to interact with.
     """
@@ -96,6 +98,7 @@ class Known:
     also: frozenset[str] = frozenset()
     confirm: frozenset[str] = frozenset()
     cost: str | None = None
+    hour: Mapping[str, tuple[float, float]] = field(default_factory=dict)
     absent: tuple[str, ...] = field(default=())
 
 
@@ -119,6 +122,7 @@ TABLES: dict[str, Known] = {
         _set("CostPT CostCar WalkingTimePT WaitingTimePT"),
         _set("alternatives"),
         cost="MarginalCost",
+        hour={"Time": (8.0, 20.0)},
     ),
     "MTCwork": Known(
         "larch",
@@ -312,6 +316,7 @@ class Answer:
     megabytes: float
     wrong_signs: int | None = None
     value_of_time: str = ""
+    value_fits: bool = True
     bic: float | None = None
     constants: float | None = None
     textbook: float | None = None
@@ -325,6 +330,7 @@ class Answer:
             self.roles == "right"
             and self.exits in ("0", "3 0")
             and self.wrong_signs == 0
+            and self.value_fits
             and self.textbook is not None
             and self.textbook > -0.01
         )
@@ -373,12 +379,15 @@ def _of_study(name: str, study: ac.Study, known: Known) -> Answer:
     notes = alarms(study)
     wrong = [n for n in notes if n.title in ("Wrong sign", "Negative value of time")]
     worst = sorted(notes, key=lambda n: n.verdict != "bad")
-    value = ""
+    value, fits = "", True
     if known.cost is not None:
         frame = willingness_to_pay(study).frame
         assert frame is not None  # noqa: S101 - it has a cost
         whole = frame[frame["segment"] == ALL]
-        each = zip(whole["attribute"], whole["alternative"], whole["estimate"], strict=True)
+        each = [*zip(whole["attribute"], whole["alternative"], whole["estimate"], strict=True)]
+        allowed = {a: known.hour.get(a, (-np.inf, np.inf)) for a, _, _ in each}
+        fits = all(allowed[a][0] <= 60 * v <= allowed[a][1] for a, _, v in each)
+        fits &= set(known.hour) <= set(allowed)
         value = ", ".join(f"{a} of {j} {60 * v:.1f}" for a, j, v in each if is_time(a))
     return Answer(
         name,
@@ -388,6 +397,7 @@ def _of_study(name: str, study: ac.Study, known: Known) -> Answer:
         0.0,
         wrong_signs=len(wrong),
         value_of_time=value,
+        value_fits=fits,
         bic=own,
         **{
             key: float(bic[model]) - own if model in bic else None
