@@ -247,9 +247,9 @@ def _side_by_side(compared: FamilyComparison, unit: str) -> Table:
     if compared.folds:
         columns |= {
             "held_out": (f"held-out {unit}", ",.1f"),
-            "held_out_se": ("± of difference", ",.1f"),
+            "held_out_se": ("±", ",.1f"),
             "each": ("single answers", ",.1f"),
-            "each_se": ("± of difference", ",.1f"),
+            "each_se": ("±", ",.1f"),
         }
     columns["seconds"] = ("seconds", ".1f")
     best = [k for k, tag in enumerate(compared.frame["family"]) if tag == compared.selected]
