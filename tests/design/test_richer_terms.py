@@ -221,6 +221,21 @@ def test_expected_signs_hold_for_products_and_splines_over_the_observed_range(
         assert (not rules.violations([3], beta)) is falls
 
 
+def test_expected_signs_hold_for_ratios_over_the_observed_range(data: ChoiceData) -> None:
+    from ardchoice.selection.signs import SignRules
+
+    design = Design(data, [ac.parse_term(t) for t in ("SM: CO", "SM: CO / INC")])
+    rules = SignRules({"CO": "-"}, design.encoding, data)
+    income = data.covariates["INC"].values[data.available[1]]
+    beta = np.zeros(design.n_columns)
+    first, second = (design.encoding.terms[k].columns for k in (0, 1))
+    # The slope is b + c / INC: the one with the smallest income has most of c.
+    for main, ratio in ((-1.0, 0.9), (-1.0, 1.1), (0.0, -1.0), (0.0, 1.0)):
+        beta[first], beta[second] = main, ratio * income.min()
+        falls = bool((main + ratio * income.min() / income <= 1e-12).all())
+        assert (not rules.violations([0, 1], beta)) is falls
+
+
 def test_what_cannot_be_multiplied_is_said(data: ChoiceData) -> None:
     for text, message in {
         "SM: TT x TT": "square",

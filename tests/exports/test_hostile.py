@@ -104,3 +104,36 @@ def test_text_and_latex_keep_to_their_lines(result: ac.Result, tmp_path: Path) -
     assert r"\input" not in latex
     assert r"\textbackslash{}input\{/etc/passwd\}\$x\_1\textasciicircum{}2\$ \%\&" in latex
     assert latex.count(r"\begin{") == latex.count(r"\end{") == 3
+
+
+def test_a_hostile_model_by_hand_is_saved_reported_exported_and_compared(
+    result: ac.Result, tmp_path: Path
+) -> None:
+    result.save(tmp_path / "model")
+    again = ac.load(tmp_path / "model", result=True)
+    assert isinstance(again, ac.Result)
+    assert again.names == result.names
+    np.testing.assert_array_equal(again.coefficients, result.coefficients)
+    page = result.report(tmp_path / "model.html").read_text(encoding="utf-8")
+    assert "<script>alert" not in page
+    assert "&lt;script&gt;alert" in page
+    for package in ("biogeme", "pylogit", "xlogit", "apollo", "text", "latex"):
+        assert result.export(package, tmp_path).exists()
+    table = ac.compare([result, again], estimates=True)
+    latex = table.to_latex()
+    assert latex.count(r"\\") == len(table) + 1  # a row for each, and the header
+    assert set(re.findall(r"\\[a-z]+", latex)) & {r"\input", r"\write"} == set()
+
+
+def test_scripts_with_hostile_names_are_read_or_refused_without_a_trace(
+    result: ac.Result, tmp_path: Path
+) -> None:
+    for package in ("biogeme", "pylogit", "xlogit", "apollo"):
+        script = result.export(package, tmp_path)
+        try:
+            model = ac.read_specification(script)
+        except ac.SpecificationError as error:
+            assert len(str(error)) > 20
+            continue
+        assert model.package == package
+        assert "\x1b" not in str(model)
