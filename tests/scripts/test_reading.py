@@ -216,3 +216,22 @@ def test_a_study_file_is_written_from_a_script(
     expected = model.fit(model.read(ac.datasets.swissmetro()))
     found = ac.fit_mnl(data, settings.output.compare[name])
     assert found.loglik == pytest.approx(expected.loglik, abs=1e-9)
+
+
+def test_loops_lists_and_older_spellings_are_followed() -> None:
+    model = ac.read_specification(
+        """
+from biogeme.expressions import *
+from biogeme.models import *
+from headers import *
+B = {m: Beta(f"B_TT_{m}", 0, None, None, 0) for m in ("A", "C")}
+V = {}
+for i, m in enumerate(["A", "C"], 1):
+    V[i] = B[m] * Variable(f"{m}_TT") + (Beta("ASC_A", 0, None, None, 0) if i == 1 else 0)
+prob = bioLogLogit(V, {1: A_AV, 2: 1}, CHOICE)
+"""
+    )
+    assert terms(model) == {"1: TT", "1: ASC", "2: C_TT"}
+    assert model.reading["availability"] == {"1": "A_AV"}
+    assert "covariates" not in model.reading
+    assert model.not_understood == ()

@@ -219,8 +219,9 @@ class Columns:
                 if set(column_names(p.of)) <= self.captured.covariates
             }
         elif len(pieces) == 1:
-            ((_, only),) = pieces.items()
-            person = {p.text for p in only if not self.owner(p.of)}
+            ((code, only),) = pieces.items()
+            # Where the alternative has no name, columns cannot show whose they are.
+            person = {p.text for p in only if self.words[code] and not self.owner(p.of)}
         else:
             each = [{p.text for p in ps} for ps in pieces.values()]
             person = set.intersection(*each)
