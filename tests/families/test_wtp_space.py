@@ -13,6 +13,7 @@ import ardchoice as ac
 from ardchoice.data import ChoiceData
 from ardchoice.design import Design
 from ardchoice.families import family_pass
+from ardchoice.settings import parse_settings
 from ardchoice.space import as_specification
 
 SPEC = "TRAIN: ASC\nCAR: ASC\n*: TT + CO"
@@ -320,3 +321,41 @@ def test_a_cost_that_is_liked_is_refused():
     liked, _ = simulated(50, 4, 1.0)
     with pytest.raises(ac.SpecificationError, match="money that is liked measures nothing"):
         fitted(liked, {}, "*: TT + CO")
+
+
+def test_huge_coefficients_of_a_trial_step_leave_a_finite_log_likelihood(data):
+    """Lognormal coefficients of e^30 make Hessians of persons indefinite by rounding."""
+    some = data.take(np.arange(450))
+    random = {"*: TT": "normal", "*: CO": "-lognormal"}
+    family = ac.Mixed(random, space="wtp", cost="CO")
+    design = Design(some, as_specification(SPEC).terms)
+    layout = family.layout(design.encoding).reordered(design.order)
+    for spread in (5.0, 15.0, 60.0):
+        known = {"*: CO": 25.0, "sd(*: CO)": spread, "sd(*: TT)": 3.0}
+        theta = np.array([known.get(p.name, 0.8) for p in layout.parameters])
+        loglik = family_pass(family, layout, theta, design.blocks(), 0).loglik
+        assert np.isfinite(loglik)
+        assert loglik < 0
+
+
+def test_a_study_file_asks_for_it(tmp_path):
+    text = """
+[data]
+table = "trips.csv"
+alternatives = { TRAIN = 1, SM = 2, CAR = 3 }
+choice = "CHOICE"
+attributes = { TT = "{alt}_TT", CO = "{alt}_CO" }
+person = "ID"
+
+[model]
+family = "mixed"
+space = "wtp"
+cost = "CO"
+
+[model.random]
+"*: TT" = "normal"
+"""
+    asked = ac.Mixed({"*: TT": "normal"}, space="wtp", cost="CO")
+    assert parse_settings(text).make_family() == asked
+    with pytest.raises(ac.ArdchoiceError, match="space"):
+        parse_settings(text.replace('"wtp"', '"money"'))

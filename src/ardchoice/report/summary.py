@@ -181,9 +181,9 @@ def _inclusion(record: StudyRecord) -> str:
         .itertuples(index=False)
     ]
     if not rows:
-        return f"{text}."
+        return _fill(f"{text}.")
     more = f"\n  and {len(open_) - len(rows)} more" if len(open_) > len(rows) else ""
-    return f"{text}:\n{table(rows, ['term', 'probability', ''])}{more}"
+    return f"{_fill(f'{text}:')}\n{table(rows, ['term', 'probability', ''])}{more}"
 
 
 def _wtp(record: StudyRecord) -> str:

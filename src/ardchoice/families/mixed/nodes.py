@@ -187,11 +187,30 @@ def adapt(group: PersonGroup, structure: Structure, phi: Floats) -> Adaptation:
         active = np.sort(np.concatenate([worse, up[left]]))
     if q == 1:
         return _interval(work, z, hessian)
-    factor = np.linalg.cholesky(hessian)
+    factor = _factor(hessian)
     kappa = KAPPA_MORE
-    root = kappa * np.linalg.inv(factor).swapaxes(1, 2)
+    root = np.asarray(kappa * np.linalg.inv(factor).swapaxes(1, 2), dtype=float)
     log_det = q * np.log(kappa) - np.log(np.einsum("nkk->nk", factor)).sum(axis=1)
     return Adaptation(z, root, log_det)
+
+
+def _factor(hessian: Floats) -> Floats:
+    """Cholesky factors of matrices whose eigenvalues are one or more; shape (n, q, q).
+
+    Where a trial step makes coefficients huge, rounding is larger than that one: any spread of the
+    nodes is valid, so that eigenvalues below are taken to be one.
+    """
+    try:
+        return np.asarray(np.linalg.cholesky(hessian))
+    except np.linalg.LinAlgError:
+        q = hessian.shape[1]
+        known = np.asarray(np.isfinite(hessian).all(axis=(1, 2)))
+        sane = np.where(known[:, None, None], hessian, np.eye(q))
+        values, vectors = np.linalg.eigh(0.5 * (sane + sane.swapaxes(1, 2)))
+        # Relative to the largest, so that the product of factors is definite again.
+        values = np.maximum(values, np.maximum(1.0, 1e-10 * values[:, -1:]))
+        rebuilt = (vectors * values[:, None]) @ vectors.swapaxes(1, 2)
+        return np.asarray(np.linalg.cholesky(0.5 * (rebuilt + rebuilt.swapaxes(1, 2))))
 
 
 def _interval(work: _Modes, mode: Floats, hessian: Floats) -> Adaptation:
