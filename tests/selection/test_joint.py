@@ -198,6 +198,8 @@ def test_a_mixed_study_is_estimated_saved_and_summarised(tmp_path):
     assert loaded.joint.mnl_result.loglik == study.joint.mnl_result.loglik
     text = study.summary()
     assert "design effect" in text.lower()
+    own, spreads = study.result.encoding.n_columns, len(study.joint.selection.random)
+    assert f", {own} of {study.fit.encoding.n_columns} coefficients and {spreads} more" in text
     for name in study.joint.selection.random:
         assert name in text
 

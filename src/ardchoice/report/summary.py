@@ -64,9 +64,13 @@ def _head(record: StudyRecord) -> str:
     if specification.criterion is not None:
         measure = "" if specification.measure == rule else f"{specification.measure} "
         value = f", {measure}{specification.criterion:,.1f},"
+    # Spreads, nests, membership: parameters of the family, which are no candidates.
+    own = min(record.result.encoding.n_columns, record.result.n_parameters)
+    more = record.result.n_parameters - own
+    parameters = f" and {more} more parameter{'s' if more > 1 else ''}" if more else ""
     return (
         f"{len(specification)} of {len(fit.terms)} candidate terms, "
-        f"{record.result.n_parameters} of {fit.encoding.n_columns} coefficients\n"
+        f"{own} of {fit.encoding.n_columns} coefficients{parameters}\n"
         f"selected by {rule}{value} in {record.seconds:.1f} s{verdict}"
         + "".join(f"\n{_fill(one_line(line))}" for line in _duplicates(record))
     )
