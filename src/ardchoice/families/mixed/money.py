@@ -29,6 +29,8 @@ from ardchoice.families.mixed.distributions import Draws
 from ardchoice.families.mixed.structure import InMoney, Structure
 from ardchoice.space import Linear
 
+SMALLEST_COST = 1e-30
+"""Size of a cost coefficient that is taken for zero."""
 Array = npt.NDArray[Any]
 
 
@@ -244,7 +246,8 @@ def subtract_products(
     """
     own = np.setdiff1d(np.arange(score.shape[1]), cost_parameters)
     for q in cost_parameters:
-        ratio = w * act[:, q] / alpha
+        # Where α vanishes its derivatives do too.
+        ratio = w * act[:, q] / np.where(np.abs(alpha) < SMALLEST_COST, -SMALLEST_COST, alpha)
         cross = (score[:, own] * ratio[:, None]).sum(axis=(0, 2), dtype=np.float64)
         curvature[own, q] -= cross
         curvature[q, own] -= cross

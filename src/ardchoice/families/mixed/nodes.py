@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Bools, Floats, Ints
-from ardchoice.families.mixed.distributions import basis, draw, slope_by_draw
+from ardchoice.families.mixed.distributions import SIGNED, basis, draw, slope_by_draw
 from ardchoice.families.mixed.money import cost_spread, fixed_index, random_index
 from ardchoice.families.mixed.persons import PersonGroup
 from ardchoice.families.mixed.structure import Structure
@@ -53,15 +53,20 @@ class Adaptation:
         C; shape (n, q, q).
     log_det
         log |C|; shape (n,).
+    is_mixture
+        Whether half of the nodes come from the distribution of tastes itself: the posterior of a
+        lognormal or truncated coefficient beside others has a long flat tail, towards zero, that
+        nodes about the mode miss.
     """
 
     mode: Floats
     root: Floats
     log_det: Floats
+    is_mixture: bool = False
 
     def take(self, which: Bools | Ints | slice) -> Adaptation:
         """Of some persons."""
-        return Adaptation(self.mode[which], self.root[which], self.log_det[which])
+        return Adaptation(self.mode[which], self.root[which], self.log_det[which], self.is_mixture)
 
 
 @lru_cache(maxsize=64)
@@ -144,6 +149,13 @@ def place_nodes(adapted: Adaptation, points: Floats) -> NodeSet:
     if points.shape[1] == 1:
         density = -0.5 * z[:, 0] ** 2 - 0.5 * np.log(2 * np.pi)
         return NodeSet(z, density + np.log(2.0) + adapted.log_det[:, None])
+    if adapted.is_mixture:
+        half = points.shape[2] // 2
+        z = np.concatenate([z[..., :half], points[..., half:]], axis=2)
+        inner = np.linalg.solve(adapted.root, z - adapted.mode[..., None])
+        log_prior = -0.5 * (z**2).sum(axis=1)
+        log_own = -0.5 * (inner**2).sum(axis=1) - adapted.log_det[:, None]
+        return NodeSet(z, log_prior - np.logaddexp(log_prior, log_own) + np.log(2.0))
     log_weight = 0.5 * ((points**2).sum(axis=1) - (z**2).sum(axis=1))
     return NodeSet(z, log_weight + adapted.log_det[:, None])
 
@@ -191,7 +203,8 @@ def adapt(group: PersonGroup, structure: Structure, phi: Floats) -> Adaptation:
     kappa = KAPPA_MORE
     root = np.asarray(kappa * np.linalg.inv(factor).swapaxes(1, 2), dtype=float)
     log_det = q * np.log(kappa) - np.log(np.einsum("nkk->nk", factor)).sum(axis=1)
-    return Adaptation(z, root, log_det)
+    is_mixture = any(s.distribution in SIGNED for s in structure.spreads)
+    return Adaptation(z, root, log_det, is_mixture)
 
 
 def _factor(hessian: Floats) -> Floats:
