@@ -18,6 +18,7 @@ from ardchoice.space import as_specification
 
 SPEC = "TRAIN: ASC\nCAR: ASC\n*: TT + CO"
 RICH = "TRAIN: ASC\nCAR: ASC + TT x GA\n*: TT + CO\nTRAIN+SM: HE"
+DERIVATIVE_STEP = 2e-6
 DERIVATIVE_TOLERANCE = 1e-6
 """Relative to the largest element."""
 SAME = 1e-8
@@ -76,10 +77,10 @@ def test_gradient_and_hessian_agree_with_differences(data, random, correlated):
     gradient, hessian = np.empty_like(here.gradient), np.empty_like(here.curvature)
     for k in range(len(theta)):
         move = np.zeros(len(theta))
-        move[k] = 1e-5
+        move[k] = DERIVATIVE_STEP
         up, down = (family_pass(frozen, layout, theta + s * move, blocks, 1) for s in (1, -1))
-        gradient[k] = (up.loglik - down.loglik) / 2e-5
-        hessian[k] = -(up.gradient - down.gradient) / 2e-5
+        gradient[k] = (up.loglik - down.loglik) / (2 * DERIVATIVE_STEP)
+        hessian[k] = -(up.gradient - down.gradient) / (2 * DERIVATIVE_STEP)
     size = np.abs(gradient).max()
     np.testing.assert_allclose(here.gradient, gradient, atol=DERIVATIVE_TOLERANCE * size)
     size = np.abs(hessian).max()

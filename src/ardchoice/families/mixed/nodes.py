@@ -1,7 +1,8 @@
 """Nodes of the simulated likelihood: scrambled Sobol points, shifted and adapted to each person.
 
 A person's posterior of z given θ has a mode z* and a Hessian H there; the nodes are
-z* + C ε with C C' = κ² H⁻¹ and ε quasi-random normal, weighted by prior over proposal density.
+z* + C ε with C C' = κ² H⁻¹ and ε quasi-random normal, weighted by prior over proposal density. With
+coefficients that are not normal, some nodes come from the prior itself.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Bools, Floats, Ints
-from ardchoice.families.mixed.distributions import SIGNED, basis, draw, slope_by_draw
+from ardchoice.families.mixed.distributions import basis, draw, slope_by_draw
 from ardchoice.families.mixed.money import cost_spread, fixed_index, random_index
 from ardchoice.families.mixed.persons import PersonGroup
 from ardchoice.families.mixed.structure import Structure
@@ -29,6 +30,9 @@ NEGLIGIBLE_LOG_DENSITY = 16.0
 """Below that of the mode: what lies beyond adds less than a millionth."""
 FURTHEST_DRAW = 7.5
 """Of a standard normal: its density there is less than 1e-12 of that at zero."""
+PRIOR_SHARE_TWO, PRIOR_SHARE_MORE = 0.5, 0.25
+"""Share of the nodes drawn from the distribution of tastes itself, with two random coefficients of
+which one is not normal, and with more: the more there are, the fewer of them hit a posterior."""
 SOBOL_DIMENSIONS = 8
 """Points are made for multiples of so many random coefficients."""
 LARGEST_UTILITY = 600.0
@@ -53,20 +57,20 @@ class Adaptation:
         C; shape (n, q, q).
     log_det
         log |C|; shape (n,).
-    is_mixture
-        Whether half of the nodes come from the distribution of tastes itself: the posterior of a
-        lognormal or truncated coefficient beside others has a long flat tail, towards zero, that
-        nodes about the mode miss.
+    prior_share
+        Of the nodes, how many come from the distribution of tastes itself, the last ones: where a
+        coefficient hardly changes with its draw, as a lognormal one near zero or a uniform one
+        near its ends, the posterior has a long flat tail that nodes about the mode miss.
     """
 
     mode: Floats
     root: Floats
     log_det: Floats
-    is_mixture: bool = False
+    prior_share: float = 0.0
 
     def take(self, which: Bools | Ints | slice) -> Adaptation:
         """Of some persons."""
-        return Adaptation(self.mode[which], self.root[which], self.log_det[which], self.is_mixture)
+        return Adaptation(self.mode[which], self.root[which], self.log_det[which], self.prior_share)
 
 
 @lru_cache(maxsize=64)
@@ -144,20 +148,29 @@ class NodeSet:
 
 
 def place_nodes(adapted: Adaptation, points: Floats) -> NodeSet:
-    """Z = z* + C ε with their weights."""
+    """Z = z* + C ε with their weights, and nodes of the distribution of tastes behind them."""
+    if adapted.prior_share:
+        return _place_mixture(adapted, points)
     z = adapted.mode[..., None] + adapted.root @ points
     if points.shape[1] == 1:
         density = -0.5 * z[:, 0] ** 2 - 0.5 * np.log(2 * np.pi)
         return NodeSet(z, density + np.log(2.0) + adapted.log_det[:, None])
-    if adapted.is_mixture:
-        half = points.shape[2] // 2
-        z = np.concatenate([z[..., :half], points[..., half:]], axis=2)
-        inner = np.linalg.solve(adapted.root, z - adapted.mode[..., None])
-        log_prior = -0.5 * (z**2).sum(axis=1)
-        log_own = -0.5 * (inner**2).sum(axis=1) - adapted.log_det[:, None]
-        return NodeSet(z, log_prior - np.logaddexp(log_prior, log_own) + np.log(2.0))
     log_weight = 0.5 * ((points**2).sum(axis=1) - (z**2).sum(axis=1))
     return NodeSet(z, log_weight + adapted.log_det[:, None])
+
+
+def _place_mixture(adapted: Adaptation, points: Floats) -> NodeSet:
+    """Weights are those of a mixture of both densities, so that none is large."""
+    share = adapted.prior_share
+    n_own = round((1 - share) * points.shape[2])
+    own, prior = points[..., :n_own], points[..., n_own:]
+    mode = adapted.mode[..., None]
+    z = np.concatenate([mode + adapted.root @ own, prior], axis=2)
+    inner = np.concatenate([own, np.linalg.solve(adapted.root, prior - mode)], axis=2)
+    log_prior = -0.5 * (z**2).sum(axis=1)
+    log_own = -0.5 * (inner**2).sum(axis=1) - adapted.log_det[:, None]
+    log_mixture = np.logaddexp(np.log(share) + log_prior, np.log(1 - share) + log_own)
+    return NodeSet(z, log_prior - log_mixture)
 
 
 # -- Modes -----------------------------------------------------------------------------------------
@@ -203,8 +216,13 @@ def adapt(group: PersonGroup, structure: Structure, phi: Floats) -> Adaptation:
     kappa = KAPPA_MORE
     root = np.asarray(kappa * np.linalg.inv(factor).swapaxes(1, 2), dtype=float)
     log_det = q * np.log(kappa) - np.log(np.einsum("nkk->nk", factor)).sum(axis=1)
-    is_mixture = any(s.distribution in SIGNED for s in structure.spreads)
-    return Adaptation(z, root, log_det, is_mixture)
+    return Adaptation(z, root, log_det, _prior_share(structure))
+
+
+def _prior_share(structure: Structure) -> float:
+    if all(s.distribution == "normal" for s in structure.spreads):
+        return 0.0
+    return PRIOR_SHARE_TWO if structure.q == 2 else PRIOR_SHARE_MORE
 
 
 def _factor(hessian: Floats) -> Floats:
