@@ -235,3 +235,20 @@ prob = bioLogLogit(V, {1: A_AV, 2: 1}, CHOICE)
     assert model.reading["availability"] == {"1": "A_AV"}
     assert "covariates" not in model.reading
     assert model.not_understood == ()
+
+
+def test_the_package_is_the_one_that_a_script_imports() -> None:
+    compared = "\n".join(f"# Biogeme finds {i} with loglogit in biogeme" for i in range(60))
+    assert ac.read_specification(PYLOGIT + compared).package == "pylogit"
+    assert ac.read_specification(XLOGIT + compared).package == "xlogit"
+    assert ac.read_specification(APOLLO + compared).package == "apollo"
+
+
+def test_a_simulation_of_probabilities_has_no_choice_to_read() -> None:
+    each = "\n".join(f"p{i} = models.logit(V, {{1: 1, 2: 1}}, {i})" for i in (1, 2))
+    model = ac.read_specification(f"{HEAD}\nV = {{1: ASC + B * TT1, 2: B * TT2}}\n{each}")
+    (doubt,) = model.not_understood
+    assert "2 is no column" in doubt.reason
+    assert terms(model) == {"1: ASC", "*: TT"}
+    with pytest.raises(ac.ArdchoiceError, match=r"choice=\.\.\."):
+        model.read(pd.DataFrame())

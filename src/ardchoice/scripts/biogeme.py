@@ -221,10 +221,10 @@ def biogeme_model(reader: Reader) -> Captured | None:
         return None
     logit = logits[-1].values
     line, text = logit["line"], logit["text"]
-    if len({id(r) for r in logits}) > 1:
-        captured.doubts.append(
-            Doubt(0, "", f"{len(logits)} models; the last is read (line {line})")
-        )
+    # Probabilities of several alternatives are one model; our own scripts change units only.
+    different = len({id(record.values["utilities"]) for record in logits})
+    if different > 1 and not reader.known:
+        captured.doubts.append(Doubt(0, "", f"{different} models; the last is read (line {line})"))
     if logit["nests"]:
         captured.doubts.append(Doubt(line, text, "nests are not read: give them to ac.Nested"))
     table = models[-1].values["database"] if models else None

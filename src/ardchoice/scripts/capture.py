@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ardchoice.expressions import Expression
+from ardchoice.expressions import Expression, column_names
 from ardchoice.scripts.forms import Form, Obscure, Parameter, Symbol, UnreadableError
 from ardchoice.scripts.values import Doubt, Mapped, Table, Unknown, as_form
 
@@ -100,7 +100,10 @@ def with_choice(captured: Captured, value: Any, line: int, text: str) -> None:
     elif (name := column_name(value)) is not None and name in captured.table.mapped:
         captured.codes = dict(captured.table.mapped[name])
     try:
-        captured.choice = as_form(value).pure("the choice")
+        choice = as_form(value).pure("the choice")
+        if not column_names(choice):  # the probability of one alternative, in a simulation
+            raise UnreadableError(f"{choice} is no column: the script does not say which has it")
+        captured.choice = choice
     except UnreadableError as error:
         captured.doubts.append(Doubt(line, text, f"the choice: {error}"))
 

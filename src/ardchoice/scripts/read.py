@@ -31,6 +31,13 @@ _MARKS = {
     "pylogit": re.compile(r"\bpylogit\b|\bcreate_choice_model\b"),
     "xlogit": re.compile(r"\bxlogit\b|\bMultinomialLogit\b|\bMixedLogit\b"),
 }
+_IMPORTS = {
+    "apollo": re.compile(r"^\s*(?:library|require)\(\s*[\"']?apollo\b", re.MULTILINE),
+    **{
+        name: re.compile(rf"^\s*(?:import|from)\s+{name}\b", re.MULTILINE)
+        for name in ("biogeme", "pylogit", "xlogit")
+    },
+}
 
 
 def read_specification(
@@ -120,8 +127,12 @@ def _text(script: object) -> tuple[str, Path | None]:
 
 
 def _package(text: str) -> str:
-    """The package that a script is most probably for."""
-    counts = {name: len(mark.findall(text)) for name, mark in _MARKS.items()}
+    """The package that a script is most probably for: the one it imports, else names most often.
+
+    A script may compare its estimates with those of another package, and name that.
+    """
+    imported = [name for name, mark in _IMPORTS.items() if mark.search(text)]
+    counts = {name: len(_MARKS[name].findall(text)) for name in imported or _MARKS}
     best = max(counts, key=lambda name: counts[name])
     if not counts[best]:
         raise SpecificationError(
