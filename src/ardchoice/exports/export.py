@@ -12,6 +12,7 @@ from ardchoice.exports.description import describe
 from ardchoice.exports.families import family_context, must_be_expressible
 from ardchoice.exports.readable import latex_context, text_context
 from ardchoice.exports.scripts import script_context
+from ardchoice.exports.sizes import sizes_of
 from ardchoice.exports.templates import must_have_template, render
 from ardchoice.files import write
 from ardchoice.formats import FORMATS
@@ -102,6 +103,7 @@ def export_result(
     if form.is_script:
         model = describe(result, file)
         context = script_context(model, form, file.name, notes) | family_context(result, model)
+        context |= {"sizes": sizes_of(result, model)}
         write(file, render(result, package, context))
     else:
         write(file, readable_text(result, package, notes))
