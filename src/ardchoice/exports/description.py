@@ -83,7 +83,7 @@ class Variable:
     Attributes
     ----------
     label
-        As the grammar writes it.
+        As the grammar writes it, with what its names stand for.
     is_text
         Whether levels are matched by text, rather than numbers computed.
     forms
@@ -112,6 +112,9 @@ class Coefficient:
     estimate, std_err
     classes
         The latent classes, from 0, that have it; empty for all.
+    about
+        Labels and units of what it multiplies, ``TT: travel time (min)``; empty where there are
+        none.
     """
 
     name: str
@@ -120,6 +123,7 @@ class Coefficient:
     estimate: float
     std_err: float
     classes: tuple[int, ...] = ()
+    about: str = ""
 
     @property
     def has_error(self) -> bool:
@@ -210,7 +214,8 @@ def describe(result: Result, script: Path) -> Description:
     names = [name for term in encoding.terms for name in maker.coefficients(term)]
     factors = [f for term in encoding.terms for f in maker.factors(term)]
     membership = tuple(name for one in encoding.persons for name in maker.person(one))
-    coefficients, extras = _parameters(result, maker.names, names, factors)
+    abouts = [data.units_text(term.columns_used) for term in encoding.terms for _ in term.names]
+    coefficients, extras = _parameters(result, maker.names, names, factors, abouts)
     return Description(
         alternatives=maker.alternatives,
         variables=tuple(maker.variables.values()),
@@ -225,23 +230,28 @@ def describe(result: Result, script: Path) -> Description:
 
 
 def _parameters(
-    result: Result, names: Names, columns: list[str], factors: list[dict[int, tuple[str, ...]]]
+    result: Result,
+    names: Names,
+    columns: list[str],
+    factors: list[dict[int, tuple[str, ...]]],
+    abouts: list[str],
 ) -> tuple[tuple[Coefficient, ...], tuple[Coefficient, ...]]:
     """Coefficients of columns, several of a column in latent classes; and all other parameters."""
     frame = result.to_frame().head(len(result.names))  # shapes are part of their columns
     rows = zip(result.layout.parameters, frame["estimate"], frame["std_err"], strict=True)
     coefficients, extras = [], []
     for parameter, estimate, std_err in rows:
-        numbers = float(estimate), float(std_err)
+        about = "" if parameter.column is None else abouts[parameter.column]
+        rest = float(estimate), float(std_err), parameter.classes, about
         if parameter.kind not in LOCATIONS or parameter.column is None:
             name = names.new(word(parameter.name, "PARAMETER"))
-            extras.append(Coefficient(name, parameter.name, {}, *numbers, parameter.classes))
+            extras.append(Coefficient(name, parameter.name, {}, *rest))
             continue
         name = columns[parameter.column]
         if parameter.classes:
             name = names.new(name, *(f"CLASS_{q + 1}" for q in parameter.classes))
         own = factors[parameter.column]
-        coefficients.append(Coefficient(name, parameter.name, own, *numbers, parameter.classes))
+        coefficients.append(Coefficient(name, parameter.name, own, *rest))
     return tuple(coefficients), tuple(extras)
 
 
@@ -329,7 +339,8 @@ class _Maker:
             name = self.names.new(_function_word(factor).rstrip("_"), self.covariate[factor.name])
             made = Made(None, self.origin.source.covariates[factor.name], (name,))
             forms = (Form(factor.function),)
-            self.variables[factor.text] = Variable(factor.text, False, forms, (made,))
+            label = self._explained(factor.text, factor.name)
+            self.variables[factor.text] = Variable(label, False, forms, (made,))
         return self.variables[factor.text].rows[0].names[0]
 
     def _product(self, factor: Factor, term: TermColumns) -> dict[int, str]:
@@ -363,6 +374,11 @@ class _Maker:
             return Term(term.term.where, term.term.what).form
         return term.term.form
 
+    def _explained(self, label: str, name: str) -> str:
+        """A form of an attribute or covariate, with what that stands for where it was given."""
+        text = self.data.units_text([name])
+        return f"{label}; {text}" if text and label != name else text or label
+
     def _made(
         self,
         key: object,
@@ -382,6 +398,7 @@ class _Maker:
                 text = self.data.alternatives[j]
                 names = tuple(self.names.new(*head, self.alt[text], tail) for tail in tails)
                 rows[j + 1] = Made(j + 1, self.origin.source.attributes[what][text], names)
+        label = self._explained(label, what)
         self.variables[key] = Variable(label, is_text, forms, tuple(rows.values()))
         return {j + 1: rows[j + 1].names for j in heads}
 
@@ -410,7 +427,8 @@ class _Maker:
         if name not in self.variables:
             names = tuple(self.names.new(self.covariate[name], word) for word in words)
             made = Made(None, self.origin.source.covariates[name], names)
-            self.variables[name] = Variable(name, is_text, forms, (made,))
+            label = self._explained(name, name)
+            self.variables[name] = Variable(label, is_text, forms, (made,))
         return self.variables[name].rows[0].names
 
     def _level_forms(self, levels: Levels) -> tuple[Form, ...]:

@@ -47,6 +47,11 @@ def r(value: object) -> str:
     return number(value)  # type: ignore[arg-type]
 
 
+def r_comment(text: str) -> str:
+    """R reads a file in the encoding of the machine, so comments are ASCII too."""
+    return one_line(text).encode("ascii", "backslashreplace").decode()
+
+
 def _r_character(c: str) -> str:
     code = ord(c)
     if c in '"\\':

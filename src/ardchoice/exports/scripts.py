@@ -10,9 +10,9 @@ from typing import Any
 
 from ardchoice.data import MISSING_TEXTS
 from ardchoice.exports.derivations import PYTHON, Language, R, written
-from ardchoice.exports.description import Alternative, Description, Form, Variable
+from ardchoice.exports.description import Alternative, Coefficient, Description, Form, Variable
 from ardchoice.exports.origin import Origin
-from ardchoice.exports.quoting import number, one_line, python, r
+from ardchoice.exports.quoting import number, one_line, python, r, r_comment
 from ardchoice.formats import Format
 
 R_MARKED = {"utf-8": "UTF-8", "cp1252": "latin1"}
@@ -58,6 +58,8 @@ def script_context(
         "derived": derived_lines(model.origin, R if is_r else PYTHON),
         "filter": filter_line(model.origin, R if is_r else PYTHON),
         "utility": partial(_utility, model, is_r),
+        "about": partial(_about, is_r),
+        "labelled": any(c.about for c in model.coefficients),
         **_pylogit_memory(model),
     }
 
@@ -79,6 +81,12 @@ def _r_encoding(encoding: str) -> str:
     if encoding in R_MARKED:  # works whatever the encoding of the machine
         return f"encoding = {r(R_MARKED[encoding])}"
     return f"fileEncoding = {r('UTF-8-BOM' if encoding == 'utf-8-sig' else encoding.upper())}"
+
+
+def _about(is_r: bool, coefficient: Coefficient) -> str:
+    """A comment at the end of a line, with labels and units of what a coefficient multiplies."""
+    text = (r_comment if is_r else one_line)(coefficient.about)
+    return f"  # {text}" if text else ""
 
 
 def _pylogit_memory(model: Description) -> dict[str, Any]:

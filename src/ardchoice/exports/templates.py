@@ -16,7 +16,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result
-from ardchoice.exports.quoting import one_line, python, r
+from ardchoice.exports.quoting import one_line, python, r, r_comment
 from ardchoice.families import Family
 from ardchoice.formats import FORMATS
 
@@ -69,10 +69,5 @@ def _environment(folder: Path, is_r: bool) -> Environment:
         lstrip_blocks=True,
         keep_trailing_newline=True,
     )
-    environment.filters |= {"py": python, "r": r, "comment": _r_comment if is_r else one_line}
+    environment.filters |= {"py": python, "r": r, "comment": r_comment if is_r else one_line}
     return environment
-
-
-def _r_comment(text: str) -> str:
-    """R reads a file in the encoding of the machine, so comments are ASCII too."""
-    return one_line(text).encode("ascii", "backslashreplace").decode()
