@@ -45,6 +45,24 @@ def test_rows_with_errors_are_excluded_beside_the_filter(file: Path) -> None:
     assert namespace(scripts["biogeme"])["LEFT_OUT"] == kept
 
 
+def test_many_rows_with_errors_are_listed_in_a_file_beside_the_filter(file: Path) -> None:
+    table = pd.read_csv(file)
+    broken = np.arange(0, 600, 3)
+    table.loc[broken, "TRAIN_CO"] = np.nan
+    table.loc[broken, "GA"] = 0
+    table.to_csv(file, index=False)
+    result = ac.fit_mnl(read_derived(file, drop_invalid=True), DERIVED_SPECIFICATION)
+    scripts = check_scripts(result, file.parent)
+    rows = pd.read_csv(scripts["pylogit"].with_name("model_pylogit_rows.csv"))["row"]
+    assert len(rows) == result.n_situations
+    passing = table.query("PURPOSE in (1, 2, 3) and CHOICE != 0 and INCOME == INCOME").index
+    dropped = set(passing) - set(rows)
+    assert len(dropped) > 100
+    assert dropped <= set(broken.tolist())
+    assert "LEFT_OUT" not in namespace(scripts["pylogit"])
+    assert "Only rows where" in scripts["pylogit"].read_text()
+
+
 @needs_r
 def test_r_derives_and_filters_too(file: Path) -> None:
     table = pd.read_csv(file)
