@@ -20,10 +20,15 @@ from ardchoice.ard.likelihood import FamilyLikelihood
 from ardchoice.ard.newton import Newton
 from ardchoice.ard.online_state import OnlineState
 from ardchoice.ard.result import ArdFit
-from ardchoice.ard.solving import Solver, solve, solve_with_tastes
-from ardchoice.ard.spreads import spread_candidates
-from ardchoice.ard.standardization import moments_of, standardization_of
-from ardchoice.ard.subsample_start import subsample_start
+from ardchoice.ard.solving import Outcome, Solver, solve, solve_with_tastes
+from ardchoice.ard.spreads import SpreadCandidates, SpreadRelevance, spread_candidates
+from ardchoice.ard.standardization import (
+    ColumnMoments,
+    Standardization,
+    moments_of,
+    standardization_of,
+)
+from ardchoice.ard.subsample_start import SubsampleStart, subsample_start
 from ardchoice.ard.trace import Progress, ProgressTrace
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
 from ardchoice.design import Design, Execution, Rows, refuse_far_from_zero, running
@@ -127,79 +132,42 @@ def fit_ard(
     must_be_choice_data(data)
     must_be_family(family)
     execution = Execution.of(executor, n_threads)
-    if not isinstance(space, SearchSpace):
-        raise ArdchoiceError(
-            f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
-        )
     solver, prior = must_be_solver(solver or Newton()), prior or Prior()
-    if not len(space):
-        raise ArdchoiceError(
-            "The search space is empty: every candidate was excluded. print(space) says why."
-        )
+    _must_have_candidates(space)
     data.chosen()
+    memory = previous.memory() if isinstance(previous, ArdFit) else previous
+    if memory is not None and not isinstance(family, Mnl):
+        raise ArdchoiceError(
+            f"Continuing from previous data is for the multinomial logit, not for the "
+            f"{family.title.lower()}: fit all data at once."
+        )
     started = time.perf_counter()
     with running(execution), single_blas_thread():
-        # 1 · Candidates meet data, on columns of unit spread.
-        memory = previous.memory() if isinstance(previous, ArdFit) else previous
-        if memory is not None and not isinstance(family, Mnl):
-            raise ArdchoiceError(
-                f"Continuing from previous data is for the multinomial logit, not for the "
-                f"{family.title.lower()}: fit all data at once."
-            )
-        design = _design(data, space, prior, memory)
-        refuse_far_from_zero(data, design.encoding.terms)
-        diverging = diverging_constants(data, design.encoding)
-        candidates = spread_candidates(family, design.encoding)
-        searched = family if candidates is None else Mnl()
-        groups, term_group = make_groups(searched.layout(design.encoding), prior, diverging)
-        report = ProgressTrace(
-            PAPER_LAMBDA_CUTOFF if not isinstance(solver, Newton) else 0.0, progress
-        )
-        early = None
-        whole = memory is not None or prior.fixed is not None or not isinstance(family, Mnl)
-        if isinstance(solver, Newton) and not whole:
-            early = subsample_start(solver, design, groups, prior.standardised, report)
-        spread = moments_of(design, prior.standardised) if early is None else early.spread
-        spread = spread if memory is None else memory.spread + spread
-        standard = standardization_of(spread, design.encoding)
-        if candidates is not None:
-            standard = candidates.uncentred(standard, design.encoding)
-        likelihood = FamilyLikelihood(design, standard.centre, standard.scale, searched)
-        # 2 · Maximise the evidence.
-        before = None if memory is None else memory.earlier(standard)
-        spreads = None
-        if candidates is not None:
-            outcome, tastes = solve_with_tastes(
-                solver, likelihood, groups, prior.fixed, report, candidates
-            )
-            family, likelihood, spreads = tastes.family, tastes.likelihood, tastes.spreads
-        else:
-            outcome = solve(solver, likelihood, groups, prior.fixed, report, before, early)
-            if likelihood.extras:
-                likelihood.sums(outcome.mean)
-    # 3 · Say it term by term.
-    lam = np.append(outcome.lam, np.inf)[term_group]
-    post = outcome.post
-    moving = tuple(t for t, g in zip(space.terms, term_group, strict=True) if g in outcome.moving)
+        problem = _meet_data(data, space, family, solver, prior, memory, progress)
+        found = _maximise(problem, solver, prior, memory)
+    # Back to terms.
+    outcome, likelihood = found.outcome, found.likelihood
+    grouped = zip(space.terms, problem.term_group, strict=True)
+    moving = tuple(t for t, g in grouped if g in outcome.moving)
     reason = outcome.reason
     if isinstance(solver, Newton) and not outcome.converged:
         reason += _still_moving(moving)
         warnings.warn(f"Relevance did not converge: {reason}.", ConvergenceWarning, stacklevel=2)
     return ArdFit(
         space=space,
-        family=family,
+        family=found.family,
         extras=likelihood.extras,
-        encoding=design.encoding,
+        encoding=problem.design.encoding,
         centre=likelihood.centre,
         scale=likelihood.scale,
-        spread=spread,
+        spread=problem.spread,
         prior=prior,
         solver=solver,
-        lam=lam,
+        lam=np.append(outcome.lam, np.inf)[problem.term_group],
         mean=outcome.mean,
         sd=outcome.sd,
         quadratic=outcome.quadratic,
-        log_evidence=post.log_evidence,
+        log_evidence=outcome.post.log_evidence,
         trace=tuple(outcome.trace),
         converged=outcome.converged,
         reason=reason,
@@ -212,8 +180,124 @@ def fit_ard(
         revisited=outcome.revisited,
         earlier=memory,
         execution=execution,
-        spreads=spreads,
+        spreads=found.spreads,
     )
+
+
+def _must_have_candidates(space: object) -> None:
+    if not isinstance(space, SearchSpace):
+        raise ArdchoiceError(
+            f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
+        )
+    if not len(space):
+        raise ArdchoiceError(
+            "The search space is empty: every candidate was excluded. print(space) says why."
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class _Problem:
+    """Candidates that have met data, on columns of unit spread.
+
+    Attributes
+    ----------
+    design
+    likelihood
+        Of all columns, standardised.
+    groups, term_group
+        As `make_groups` has them.
+    spread
+        Moments of the columns, with those of previous data.
+    standard
+        Where columns are centred, and how they are scaled.
+    family
+        Of the model; that of `likelihood` is the multinomial logit where spreads are candidates.
+    candidates
+        Spreads of random coefficients that have a λ of their own.
+    early
+        Found on some of the rows.
+    report
+        What is called with every pass.
+    """
+
+    design: Design
+    likelihood: FamilyLikelihood
+    groups: Groups
+    term_group: npt.NDArray[np.intp]
+    spread: ColumnMoments
+    standard: Standardization
+    family: Family
+    candidates: SpreadCandidates | None
+    early: SubsampleStart | None
+    report: ProgressTrace
+
+
+def _meet_data(
+    data: ChoiceData,
+    space: SearchSpace,
+    family: Family,
+    solver: Solver,
+    prior: Prior,
+    memory: OnlineState | None,
+    progress: Progress | None,
+) -> _Problem:
+    """What there is to maximise."""
+    design = _design(data, space, prior, memory)
+    refuse_far_from_zero(data, design.encoding.terms)
+    diverging = diverging_constants(data, design.encoding)
+    candidates = spread_candidates(family, design.encoding)
+    searched = family if candidates is None else Mnl()
+    groups, term_group = make_groups(searched.layout(design.encoding), prior, diverging)
+    report = ProgressTrace(0.0 if isinstance(solver, Newton) else PAPER_LAMBDA_CUTOFF, progress)
+    early = None
+    whole = memory is not None or prior.fixed is not None or not isinstance(family, Mnl)
+    if isinstance(solver, Newton) and not whole:
+        early = subsample_start(solver, design, groups, prior.standardised, report)
+    spread = moments_of(design, prior.standardised) if early is None else early.spread
+    spread = spread if memory is None else memory.spread + spread
+    standard = standardization_of(spread, design.encoding)
+    if candidates is not None:
+        standard = candidates.uncentred(standard, design.encoding)
+    likelihood = FamilyLikelihood(design, standard.centre, standard.scale, searched)
+    return _Problem(
+        design,
+        likelihood,
+        groups,
+        term_group,
+        spread,
+        standard,
+        family,
+        candidates,
+        early,
+        report,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Maximum:
+    """Where the evidence is highest, and of which family."""
+
+    outcome: Outcome
+    family: Family
+    likelihood: FamilyLikelihood
+    spreads: SpreadRelevance | None = None
+
+
+def _maximise(
+    problem: _Problem, solver: Solver, prior: Prior, memory: OnlineState | None
+) -> _Maximum:
+    """The evidence, over λ of coefficients and of spreads that are candidates."""
+    likelihood, groups, report = problem.likelihood, problem.groups, problem.report
+    if problem.candidates is not None:
+        outcome, tastes = solve_with_tastes(
+            solver, likelihood, groups, prior.fixed, report, problem.candidates
+        )
+        return _Maximum(outcome, tastes.family, tastes.likelihood, tastes.spreads)
+    before = None if memory is None else memory.earlier(problem.standard)
+    outcome = solve(solver, likelihood, groups, prior.fixed, report, before, problem.early)
+    if likelihood.extras:
+        likelihood.sums(outcome.mean)
+    return _Maximum(outcome, problem.family, likelihood)
 
 
 def _still_moving(terms: Sequence[Term]) -> str:
