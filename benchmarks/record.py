@@ -72,6 +72,7 @@ LAMBDA_FLOOR_SHARE = 1e-6
 KNOWN_DIFFERENCES: dict[str, dict[str, float]] = {
     **{key: {"lambdas": 2e-10} for key in ("long in memory", "long streamed")},
     "S4 medium": {"estimates": 1e-2, "standard_errors": 1e-2},
+    "S2 extreme": {"lambdas": 1e5, "evidence": 5e-5},
 }
 """Item -> kind -> relative difference that is known.
 
@@ -83,6 +84,11 @@ In S4 nine coefficients of the cost by car diverge along three directions. The l
 same to 2e-16; estimation stops further along these directions than it did. In the limit, from the
 information by brute force, standard errors of the other coefficients were up to 5.4e-3 too small in
 the record, and are up to 4.2e-4 too small now.
+
+In S2 extreme, with 2,576 columns, the bound is maximised from zero only, not from the maximum of
+the evidence as well, which took most of the time: another maximum is found, lower by 0.36. Its λ
+differ where they are small, among the 740 terms that none of the true ones needs; the terms
+selected and their estimates are the same.
 """
 
 SMALL_TABLE_SITUATIONS = 3_000
@@ -614,7 +620,7 @@ def show(found: list[Comparison], only_old: list[str], only_new: list[str]) -> N
     known = [c.name for c in found if c.is_known]
     print(f"{sum(c.passed for c in found)} of {len(found)} items agree.")
     if known:
-        print(textwrap.fill(f"Differ in λ for a known reason: {'; '.join(known)}.", 100))
+        print(textwrap.fill(f"Differ for a known reason: {'; '.join(known)}.", 100))
 
 
 def main(arguments: list[str] | None = None) -> int:

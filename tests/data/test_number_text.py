@@ -115,8 +115,7 @@ def test_thousands_separators_of_attributes_are_read(how: str, tmp_path: Path) -
 
 def test_saved_data_keep_the_format(tmp_path: Path) -> None:
     data = read_table(with_thousands(), weight=None)
-    with pytest.warns(ac.ArdchoiceWarning):  # eight rows
-        study = ac.specify(data, ac.SearchSpace(data, attributes=["TT"]), seed=0)
+    study = ac.specify(data, ac.SearchSpace(data, attributes=["TT"]), seed=0)
     study.save(tmp_path / "study")
     again = ac.load(tmp_path / "study")
     assert again.data.attributes["TT"].written == data.attributes["TT"].written

@@ -8,7 +8,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.data import grouped_by_person, whole_person_ranges
-from ardchoice.data.person_rows import person_starts
+from ardchoice.data.person_rows import distinct_ids, person_starts
 
 
 @pytest.fixture(scope="module")
@@ -46,3 +46,9 @@ def test_data_without_persons_are_cut_anywhere(data):
     alone = replace(data, person=None)
     assert grouped_by_person(alone) is alone
     assert [r.stop - r.start for r in whole_person_ranges(alone, 400)] == [400, 400, 100]
+
+
+def test_ids_that_no_whole_number_can_hold_stay_as_they_are() -> None:
+    assert distinct_ids(np.array([2.0, 1.0])).tolist() == [1, 2]
+    assert distinct_ids(np.array([1.0, np.inf])).tolist() == [1.0, np.inf]
+    assert distinct_ids(np.array([1e300, 1.0])).tolist() == [1.0, 1e300]

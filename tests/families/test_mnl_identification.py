@@ -111,8 +111,8 @@ def test_nearly_but_not_quite_the_same_is_estimated() -> None:
     table = make(n=2000)
     rng = np.random.default_rng(3)
     for alternative in "abc":
-        # A year of birth: its spread is a hundredth of a percent of its size.
-        table[f"year_{alternative}"] = 2000 + rng.normal(size=len(table)) * 0.2
+        # A year: its spread is a fiftieth of a percent of its size.
+        table[f"year_{alternative}"] = 2000 + rng.normal(size=len(table)) * 0.4
     result = ac.fit_mnl(read(table, year="year_{alt}"), "a: ASC + year\nb: ASC + year\n*: x")
     assert result.converged
 

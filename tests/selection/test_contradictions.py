@@ -117,7 +117,7 @@ def nothing_is_fitted(monkeypatch: pytest.MonkeyPatch) -> None:
         pytest.fail("relevance was fitted although the rules contradict one another")
 
     monkeypatch.setattr("ardchoice.stages.fit_ard", refuse)
-    monkeypatch.setattr("ardchoice.stages.fit", refuse)
+    monkeypatch.setattr("ardchoice.stages.fit_anyway", refuse)
 
 
 @pytest.mark.parametrize("kind", EVERY)

@@ -268,78 +268,141 @@ def settle(
     highest
         The objective reached elsewhere: without a prospect of more, give up.
     """
-    groups, terms, update = problem.groups, problem.terms, problem.update
-    moving = frozenset(np.flatnonzero(lam).tolist())
-    prospect = _Prospect()
+    passes = _Passes(problem, lam, mean, start, log, rough=rough, highest=highest)
     while True:
-        active = groups.active(lam)
-        if not len(active):
-            return Settled(lam, mean, True)
-        is_active = np.zeros(len(mean), dtype=bool)
-        is_active[active] = True
-        kept = [t for t, columns in enumerate(terms) if is_active[columns].any()]
-        columns = np.concatenate([terms[t] for t in kept])
-        some = problem.likelihood.restrict(kept)
-        own = groups.subset(columns)
-        inside, numbers = own.groups, own.numbers
-        earlier = None if before is None else before.take(kept, columns)
-        moved, relaxation, acceleration = np.inf, _Relaxation(log.share), _Acceleration()
-        here, at = None, mean[columns]
+        if not len(problem.groups.active(passes.lam)):
+            return Settled(passes.lam, passes.mean, True)
+        end = passes.over(_ActiveSet(problem, passes.lam, before))
+        if end is not None:
+            return end
+
+
+class _ActiveSet:
+    """The columns of the groups that have a positive λ, and what is known of them alone.
+
+    Attributes
+    ----------
+    columns
+        Which of the D, in the order of the terms; shape (C,).
+    groups, numbers
+        Of these columns, and which of the G they are.
+    likelihood
+        Of these columns.
+    earlier
+        Previous data, of these columns.
+    """
+
+    def __init__(self, problem: Problem, lam: Floats, before: PreviousData | None) -> None:
+        is_active = np.zeros(len(problem.groups.of), dtype=bool)
+        is_active[problem.groups.active(lam)] = True
+        kept = [t for t, columns in enumerate(problem.terms) if is_active[columns].any()]
+        self.columns = np.concatenate([problem.terms[t] for t in kept])
+        own = problem.groups.subset(self.columns)
+        self.groups, self.numbers = own.groups, own.numbers
+        self.likelihood = problem.likelihood.restrict(kept)
+        self.earlier = None if before is None else before.take(kept, self.columns)
+
+
+class _Passes:
+    """λ, mean and the last quadratic, pass by pass, from one active set to the next."""
+
+    def __init__(
+        self,
+        problem: Problem,
+        lam: Floats,
+        mean: Floats,
+        start: Expansion,
+        log: PassLog,
+        *,
+        rough: bool,
+        highest: float,
+    ) -> None:
+        self.update, self.n_groups = problem.update, problem.groups.n
+        self.lam, self.mean, self.start = lam, mean, start
+        self.log, self.rough, self.highest = log, rough, highest
+        self.moving = frozenset(np.flatnonzero(lam).tolist())
+        self.prospect = _Prospect()
+
+    def over(self, active: _ActiveSet) -> Settled | None:
+        """Passes over one active set; None where another one follows it."""
+        columns, numbers, earlier = active.columns, active.numbers, active.earlier
+        moved, relaxation, acceleration = np.inf, _Relaxation(self.log.share), _Acceleration()
+        at = self.mean[columns]
         # Nothing is known yet of these columns, but that they can do no worse than none of them.
-        old, known, floor = start.at[columns], np.zeros_like(at), log.at_zero
+        old, known, floor = self.start.at[columns], np.zeros_like(at), self.log.at_zero
         sd = np.ones_like(at)
         same_terms = True
         while same_terms:
-            if not log.spend():
-                return Settled(lam, mean, False, moving)
-            if (
-                earlier is not None
-                and moved <= NEAR_SD
-                and not rough
-                and not earlier.is_near(at, sd)
-            ):
-                earlier, floor = log.revisit(earlier, at), -np.inf
+            if not self.log.spend():
+                return Settled(self.lam, self.mean, False, self.moving)
+            near = moved <= NEAR_SD and not self.rough
+            if earlier is not None and near and not earlier.is_near(at, sd):
+                earlier, floor = self.log.revisit(earlier, at), -np.inf
             here, at, floor = safe_pass(
-                some, old, at, lam[numbers], inside, earlier, log, floor, known
+                active.likelihood,
+                old,
+                at,
+                self.lam[numbers],
+                active.groups,
+                earlier,
+                self.log,
+                floor,
+                known,
             )
-            mean = np.zeros(len(mean))
-            mean[columns] = at
-            predicted = start.predicts(floor, mean)
-            start = Expansion(here, columns, mean)
-            log.note(update, start, lam)
-            slow = acceleration.is_slow(sd)
-            if not predicted:
-                new, target = update.mean_only(here, inside, lam[numbers])
-            elif relaxation.on or slow:
-                new, target = update.local(here, inside, lam[numbers])
-            else:
-                new, target = update.late(here, inside, lam[numbers], moved, rough=rough)
-            same_terms = bool(np.array_equal(new > 0, lam[numbers] > 0))
+            predicted = self._note(active, here, at, floor)
+            slow = relaxation.on or acceleration.is_slow(sd)
+            new, target = self._next(active, here, moved, predicted=predicted, slow=slow)
+            same_terms = bool(np.array_equal(new > 0, self.lam[numbers] > 0))
             sd = smallest_sd(here)
             move = (target - at) / sd
             moved = float(np.max(np.abs(move), initial=0.0))
-            far = inside.sum((np.abs(move) > SETTLED_SD).astype(float)) > 0
-            moving = frozenset(numbers[far].tolist())
-            lam = np.zeros(groups.n)
-            lam[numbers] = new
-            mean = np.zeros(len(mean))
-            mean[columns] = target
-            value = update.value(here, inside, new)
-            if prospect.at_most(value, predicted=predicted) < highest + START_GAIN:
-                return Settled(lam, mean, False, hopeless=True)
-            if rough and moved <= NEAR_SD and predicted:
-                return Settled(lam, mean, False, moving)
+            self._go(active, new, target, move)
+            value = self.update.value(here, active.groups, new)
+            if self.prospect.at_most(value, predicted=predicted) < self.highest + START_GAIN:
+                return Settled(self.lam, self.mean, False, hopeless=True)
+            if self.rough and moved <= NEAR_SD and predicted:
+                return Settled(self.lam, self.mean, False, self.moving)
             fresh = earlier is None or earlier.is_near(target, sd)
             if moved <= SETTLED_SD and fresh and predicted:
-                return Settled(lam, mean, True)
+                return Settled(self.lam, self.mean, True)
             old = known = at
             if predicted:
                 acceleration.add(at, target - at, sd)
             if acceleration.is_slow(sd):
                 at = acceleration.next(sd)
                 continue
-            share = log.share = relaxation.next(move) if predicted else 1.0
+            share = self.log.share = relaxation.next(move) if predicted else 1.0
             at = target if share == 1 else at + share * (target - at)
+        return None
+
+    def _note(self, active: _ActiveSet, here: Quadratic, at: Floats, loglik: float) -> bool:
+        """Remember a pass; whether the log-likelihood there is about what was predicted."""
+        self.mean = np.zeros(len(self.mean))
+        self.mean[active.columns] = at
+        predicted = self.start.predicts(loglik, self.mean)
+        self.start = Expansion(here, active.columns, self.mean)
+        self.log.note(self.update, self.start, self.lam)
+        return predicted
+
+    def _next(
+        self, active: _ActiveSet, here: Quadratic, moved: float, *, predicted: bool, slow: bool
+    ) -> tuple[Floats, Floats]:
+        """The next λ and mean, over the active set."""
+        lam = self.lam[active.numbers]
+        if not predicted:
+            return self.update.mean_only(here, active.groups, lam)
+        if slow:
+            return self.update.local(here, active.groups, lam)
+        return self.update.late(here, active.groups, lam, moved, rough=self.rough)
+
+    def _go(self, active: _ActiveSet, lam: Floats, mean: Floats, move: Floats) -> None:
+        """To the next λ and mean; `move` is in standard deviations."""
+        far = active.groups.sum((np.abs(move) > SETTLED_SD).astype(float)) > 0
+        self.moving = frozenset(active.numbers[far].tolist())
+        self.lam = np.zeros(self.n_groups)
+        self.lam[active.numbers] = lam
+        self.mean = np.zeros(len(self.mean))
+        self.mean[active.columns] = mean
 
 
 class _Prospect:

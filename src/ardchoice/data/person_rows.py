@@ -12,6 +12,9 @@ from ardchoice._types import AnyArray, Ints
 if TYPE_CHECKING:
     from ardchoice.data.choices import ChoiceData
 
+LARGEST_WHOLE_ID = 2**53
+"""Up to which every whole number has a float of its own."""
+
 
 def person_codes(ids: AnyArray) -> Ints:
     """Persons numbered from 0 in the order of their ids, wherever their rows are; shape (N,).
@@ -31,7 +34,8 @@ def distinct_ids(ids: AnyArray) -> AnyArray:
         As they are in the table; shape (N,).
     """
     found = np.asarray(pd.factorize(ids, sort=True)[1])
-    if found.dtype.kind == "f" and np.array_equal(found, np.rint(found)):
+    is_small = found.dtype.kind == "f" and (np.abs(found) <= LARGEST_WHOLE_ID).all()
+    if is_small and np.array_equal(found, np.rint(found)):
         return found.astype(np.int64)
     if found.dtype.kind in "iufU":
         return found

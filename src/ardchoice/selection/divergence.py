@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ardchoice.ard import ArdFit
+from ardchoice.errors import IdentificationError
 from ardchoice.estimation import estimate
 from ardchoice.families import Mnl
 from ardchoice.selection.constraints import Constraints
@@ -35,7 +36,11 @@ def diverging_terms(
         return {}
     selected = sorted(best.selected)
     specification = Specification(tuple(fit.terms[t] for t in selected))
-    result = estimate(fit.data, specification, fit.family, separation="allow")
+    try:
+        result = estimate(fit.data, specification, fit.family, separation="allow")
+    except IdentificationError:
+        # A case that does not occur, which the final estimation names.
+        return {}
     terms = result.encoding.terms
     infinite = [
         t

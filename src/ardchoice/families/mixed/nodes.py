@@ -250,7 +250,7 @@ def _interval(work: _Modes, mode: Floats, hessian: Floats) -> Adaptation:
     Its middle takes the place of the mode, half its length that of C.
     """
     n = len(mode)
-    sd = 1 / np.sqrt(hessian[:, 0, 0])
+    sd = 1 / _factor(hessian)[:, 0, 0]
     everyone = np.arange(n)
     peak = work.at(mode, everyone)[0]
     # Far from the maximum, a person's mode may lie where nearly nobody is.
