@@ -253,7 +253,7 @@ class FamilyComparison:
     families
         The multinomial logit first.
     selected
-        The tag of the family with the lowest BIC.
+        The tag of the family with the lowest BIC, of those that are admissible.
     reason
         Why, in a sentence or two.
     n_units
@@ -324,7 +324,9 @@ class FamilyComparison:
         described = [(one.title, one.result.family.details) for one in self.families]
         details = [fill(f"{title}: {text}", WIDTH) for title, text in described if text]
         words = [fill(text, WIDTH) for text in (self.reason, *self.notes)]
-        return "\n\n".join("\n".join(part) for part in ([table(rows, head, gap=1)], details, words))
+        return "\n\n".join(
+            "\n".join(part) for part in ([table(rows, head, gap=1)], details, words) if part
+        )
 
     def __repr__(self) -> str:
         return f"<FamilyComparison: {', '.join(self.results)}; {self.selected} selected>"

@@ -16,6 +16,7 @@ from ardchoice.estimation.nested_tests import (
     likelihood_ratio_test,
     wald_test,
 )
+from ardchoice.estimation.nests import nest_allocations
 from ardchoice.estimation.predict import predict_table, predict_with
 from ardchoice.estimation.refit_near import joint_loglik, refit_near
 from ardchoice.estimation.result import Result, Score
@@ -36,6 +37,7 @@ from ardchoice.estimation.taste_distributions import (
     draw_tastes,
     taste_correlations,
 )
+from ardchoice.estimation.tastes import mean_of_classes
 from ardchoice.estimation.wtp import is_saved, levels_of
 
 __all__ = [
@@ -76,6 +78,8 @@ __all__ = [
     "joint_loglik",
     "levels_of",
     "likelihood_ratio_test",
+    "mean_of_classes",
+    "nest_allocations",
     "null_loglik",
     "parse_changes",
     "predict_table",

@@ -46,7 +46,9 @@ def covariances(sums: ScoredSums, gone: Floats | None = None) -> dict[str, Float
 
 def inverse_without(curvature: Floats, gone: Floats) -> Floats:
     """The inverse of H on what is orthogonal to some directions, where these are zero; (D, D)."""
-    scale = 1 / np.sqrt(np.maximum(np.diag(curvature), 1e-300))
+    own = np.diag(curvature)
+    # Of what is gone for good, such as an empty class, rounding may leave a negative diagonal.
+    scale = 1 / np.sqrt(np.where(own > 0, own, 1.0))
     scaled = curvature * scale * scale[:, None]
     # In units of `scale` a direction v is v / scale.
     basis = linalg.null_space((gone / scale[:, None]).T)

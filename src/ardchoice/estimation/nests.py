@@ -11,7 +11,7 @@ from ardchoice.data import grouped_by_person
 from ardchoice.design import Design
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.display import DisplayFrame
-from ardchoice.families import Mnl, Nested, candidate_subsets, screen_nests
+from ardchoice.families import SCALE_BOUNDS, Mnl, Nested, candidate_subsets, screen_nests
 from ardchoice.numerics import normal_sf
 
 if TYPE_CHECKING:
@@ -29,6 +29,7 @@ def own_nests(result: Result) -> pd.DataFrame:
     scales = frame.iloc[d + np.asarray(arrays.scale_of)]
     mu = scales["estimate"].to_numpy(float)
     members = family.nests or {}
+    is_finding = (mu >= 1) & (mu < SCALE_BOUNDS[1])
     return DisplayFrame(
         pd.DataFrame(
             {
@@ -39,12 +40,26 @@ def own_nests(result: Result) -> pd.DataFrame:
                 "low": scales["low"].to_numpy(float),
                 "high": scales["high"].to_numpy(float),
                 "lambda": 1 / mu,
-                "correlation": np.where(mu >= 1, 1 - 1 / mu**2, np.nan),
+                "correlation": np.where(is_finding, 1 - 1 / mu**2, np.nan),
                 "p": scales["p"].to_numpy(float),
-                "admissible": mu >= 1,
+                "admissible": is_finding,
             }
         )
     )
+
+
+def nest_allocations(result: Result) -> pd.DataFrame:
+    """α of a cross-nested logit: a row per alternative in several nests, a column per nest."""
+    family, names = result.family, result.encoding.alternatives
+    if not isinstance(family, Nested) or not family.cross:
+        return pd.DataFrame()
+    arrays, d = family.arrays(names), result.encoding.n_columns
+    alpha = arrays.allocations(result.coefficients[d + arrays.n_scales :])
+    found = np.zeros((len(names), arrays.n_nests))
+    found[arrays.alternative, arrays.nest] = alpha
+    # Alternatives alone are nests without a name.
+    frame = pd.DataFrame(found, index=list(names)).iloc[:, : len(arrays.names)]
+    return frame.set_axis(list(arrays.names), axis=1)[arrays.several]
 
 
 def nests(result: Result, largest: int | None) -> pd.DataFrame:

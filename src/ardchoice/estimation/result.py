@@ -569,7 +569,7 @@ class Result(Estimates):
             rise above 1), mu (after one Newton step) and gain (the log-likelihood that step
             promises); a row per nest, the largest z first. Of a nested logit: nest, alternatives,
             mu, std_err, low, high, lambda (1/μ), correlation (1 - 1/μ²), p (against μ = 1) and
-            admissible (μ ≥ 1).
+            admissible (1 ≤ μ, and not diverging).
 
         Examples
         --------

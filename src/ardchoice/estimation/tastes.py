@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,9 @@ from ardchoice.estimation.model import Model
 from ardchoice.estimation.wtp import willingness_to_pay
 from ardchoice.families import Family, Mnl, ParameterLayout, TasteKind
 from ardchoice.numerics import map_reduce
+
+if TYPE_CHECKING:
+    from ardchoice.estimation.result import Result
 
 SHARE, MEAN = "share", "mean"
 
@@ -54,9 +58,27 @@ class _MeanMeasure:
         return _Mean(total, float(weight.sum()))
 
 
+def _is_finite(kind: TasteKind, is_infinite: Bools) -> bool:
+    return not kind.gradient[:, is_infinite].any()
+
+
+def mean_of_classes(result: Result) -> str:
+    """A sentence on which classes the mean coefficients are of; empty where it is all of them."""
+    kinds, infinite = result.taste_kinds, result.is_infinite
+    finite = [kind.name for kind in kinds if _is_finite(kind, infinite)]
+    if len(finite) in (0, len(kinds)):
+        return ""
+    share = float(result.individual()[finite].mean().sum())
+    others = "the others" if len(kinds) - len(finite) > 1 else "the other"
+    return (
+        f"The mean is that of {', '.join(finite)} ({100 * share:.1f}% of persons): estimates of "
+        f"{others} diverge."
+    )
+
+
 def mean_of_kinds(kinds: Sequence[TasteKind], shares: Floats, is_infinite: Bools) -> Floats | None:
     """Mean over the kinds whose estimates do not diverge; None where all do, or none does."""
-    finite = np.array([not kind.gradient[:, is_infinite].any() for kind in kinds], dtype=bool)
+    finite = np.array([_is_finite(kind, is_infinite) for kind in kinds], dtype=bool)
     if finite.all() or not finite.any():
         return None
     betas = np.array([kind.beta for kind in kinds])

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 
 from ardchoice.data import recognised_kind
-from ardchoice.estimation import ALL
+from ardchoice.estimation import ALL, Result
 from ardchoice.evaluation.checks import SignCheck, sign_checks
 from ardchoice.evaluation.post_estimation import WillingnessToPay, willingness_to_pay
 from ardchoice.numerics import t_quantile
@@ -51,13 +51,19 @@ def alarms(record: StudyRecord, wtp: WillingnessToPay | None = None) -> list[Not
     Returns
     -------
     list of Note
-        With verdict ``"bad"``: wrong signs, a negative value of time, a baseline that does better.
-        ``"look"``: a baseline has a lower BIC but wrong signs of its own.
+        With verdict ``"bad"``: estimates that the family does not admit, such as a scale of a nest
+        below 1, wrong signs, a negative value of time, a baseline that does better. ``"look"``: a
+        baseline has a lower BIC but wrong signs of its own.
     """
     notes = wrong_signs(sign_checks(record))
     if not notes:
         notes = _negative_value_of_time(willingness_to_pay(record) if wtp is None else wtp)
-    return [*notes, *beaten_by(record)]
+    return [*_inadmissible(record.result), *notes, *beaten_by(record)]
+
+
+def _inadmissible(result: Result) -> list[Note]:
+    reasons = result.family.inadmissible(result.coefficients, result.layout)
+    return [Note("bad", "The model is inadmissible", reason) for reason in reasons]
 
 
 def wrong_signs(checks: list[SignCheck]) -> list[Note]:

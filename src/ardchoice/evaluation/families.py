@@ -54,8 +54,9 @@ def compare_families(
 ) -> FamilyComparison:
     """Estimate a specification in several model families and compare them.
 
-    By BIC over persons, -2ℓ + P log(persons) for all of them, which decides; and by the
-    log-likelihood of held-out persons, the answers of each jointly and every answer alone.
+    By BIC over persons, -2ℓ + P log(persons) for all of them, which decides among those that are
+    admissible (no scale of a nest below 1); and by the log-likelihood of held-out persons, the
+    answers of each jointly and every answer alone.
 
     Parameters
     ----------
@@ -119,13 +120,20 @@ def _compare(
             notes.append(f"{family.title}: not compared. {error}")
             continue
         if fitted and _is_multinomial(one.result.family):
-            notes.append(_nothing_found(family))
+            notes += [_nothing_found(family), *_to_look_at(one.result, fitted[0].result)]
             continue
         fitted.append(one)
     validated = _validate(data, fitted, folds, seed, listener, keep)
     n_units = data.n_persons or len(data)
     compared = _compared(fitted, validated, n_units)
-    best = min(compared, key=lambda one: one.bic)
+    reasons = {one.tag: _inadmissible(one.result) for one in compared}
+    admissible = [one for one in compared if not reasons[one.tag]]
+    best = min(admissible, key=lambda one: one.bic)
+    notes += [
+        f"{one.title}: inadmissible, so not selected whatever its BIC. {reason}"
+        for one in compared
+        for reason in reasons[one.tag]
+    ]
     notes += [
         f"{one.title}: estimation did not converge, do not use it as it is."
         for one in compared
@@ -134,11 +142,21 @@ def _compare(
     return FamilyComparison(
         families=compared,
         selected=best.tag,
-        reason=_reason(compared, best, n_units, data.n_persons is not None),
+        reason=_reason(
+            admissible,
+            best,
+            f"{n_units:,} {'choices' if data.n_persons is None else 'persons'}"
+            + (", of the admissible families" if len(admissible) < len(compared) else ""),
+            data.n_persons is not None,
+        ),
         n_units=n_units,
         folds=len(validated.folds),
         notes=tuple(notes),
     )
+
+
+def _inadmissible(result: Result) -> tuple[str, ...]:
+    return result.family.inadmissible(result.coefficients, result.layout)
 
 
 # -- Candidates ------------------------------------------------------------------------------------
@@ -237,6 +255,12 @@ def _nothing_found(family: Family) -> str:
     return f"{family.title}: {what}, so that it is the multinomial logit."
 
 
+def _to_look_at(result: Result, mnl: Result) -> list[str]:
+    """What the search for nests, tastes or classes noted beside what holds of the MNL anyway."""
+    known = {*result.information, *mnl.notes}
+    return [text for text in result.notes if text not in known]
+
+
 # -- Held-out persons ------------------------------------------------------------------------------
 
 
@@ -328,12 +352,12 @@ def _difference_error(validated: CrossValidation, score: int, base: int) -> floa
 
 
 def _reason(
-    compared: Sequence[ComparedFamily], best: ComparedFamily, n_units: int, has_persons: bool
+    compared: Sequence[ComparedFamily], best: ComparedFamily, counted: str, has_persons: bool
 ) -> str:
     """Why a family is the one, and where held-out persons say otherwise."""
     unit, base = "persons" if has_persons else "choices", compared[0]
     details = best.result.family.details
-    text = f"{best.title}{f' ({details})' if details else ''}: lowest BIC over {n_units:,} {unit}"
+    text = f"{best.title}{f' ({details})' if details else ''}: lowest BIC over {counted}"
     others = [one for one in compared if one is not best]
     if others:
         second = min(others, key=lambda one: one.bic)

@@ -57,6 +57,7 @@ from ardchoice.families.mnl.separation import check_separation, vanished_directi
 from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
 from ardchoice.families.nested.screening import candidate_subsets, screen_nests
+from ardchoice.families.nested.structure import SCALE_BOUNDS
 from ardchoice.families.persons import person_rows
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 from ardchoice.families.scores import ScoredSums, scored_pass
@@ -73,6 +74,7 @@ from ardchoice.families.shapes import (
 __all__ = [
     "FAMILIES",
     "LOCATIONS",
+    "SCALE_BOUNDS",
     "Component",
     "EstimationTask",
     "Family",

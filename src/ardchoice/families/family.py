@@ -635,6 +635,13 @@ class Family(ABC):
 
         return maximise_from_mnl(self, task)
 
+    def inadmissible(self, theta: Floats, layout: ParameterLayout) -> tuple[str, ...]:
+        """Why estimates contradict the theory of the family, a sentence each. Default: nothing.
+
+        Such a model is estimated and shown, but never selected.
+        """
+        return ()
+
     def diagnose(self, theta: Floats, layout: ParameterLayout) -> tuple[str, ...]:
         """What to know of estimates of this family, a sentence each. Default: bounds reached."""
         return tuple(

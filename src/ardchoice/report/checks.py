@@ -85,12 +85,18 @@ def _shares(record: StudyRecord) -> Note:
     if not any(t.what is None for t in record.result.specification.terms):
         text = "The model has no constants, so nothing ties predicted shares to observed ones."
         return Note("plain", "Shares are free", text)
-    name = str(off.idxmax())
+    name, family = str(off.idxmax()), record.result.family
     text = (
         f"{name}: observed {percent(float(shares['observed'][name]))}, predicted "
-        f"{percent(float(shares['predicted'][name]))}. With a constant for every alternative but "
-        "one, shares are met exactly."
+        f"{percent(float(shares['predicted'][name]))}. "
     )
+    if family.tag == "mnl":
+        text += "With a constant for every alternative but one, shares would be met exactly."
+    else:
+        text += (
+            f"Constants do not make a {family.title.lower()} meet shares exactly, as they do a "
+            "multinomial logit; result.calibrate(shares) moves them until it does."
+        )
     return Note("look", "Shares are not met", text)
 
 

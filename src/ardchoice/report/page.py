@@ -13,6 +13,7 @@ from xml.etree import ElementTree
 from jinja2 import ChoiceLoader, Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
+from ardchoice.estimation import mean_of_classes
 from ardchoice.files import write
 from ardchoice.record import StudyRecord
 from ardchoice.report.document import Section, show
@@ -108,6 +109,7 @@ def render_page(found: Findings, top: Answer, sections: list[Section]) -> str:
         sections=sections,
         pictures=_pictures(found, sections),
         record=found.record,
+        mean_of=mean_of_classes(found.record.result),
         number=lambda value: number(value, EQUATION_DIGITS).replace("-", "−"),
         brief=lambda value: brief(value).replace("-", "−"),
         spoken=spoken,

@@ -75,7 +75,7 @@ def _answer(found: Findings, result: Result) -> Answer:
     else:
         text = f"{number(result.decrement)} of log-likelihood is still to be gained."
         notes += [Note("bad", "Not converged", text)]
-    notes += notes_on_estimates(result)
+    notes += notes_on_estimates(found)
     return Answer(f"Choice between {among}", lead, found.equations, tiles, notes)
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
 from ardchoice._types import Floats
@@ -10,7 +12,7 @@ from ardchoice.families.family import EstimationTask, Information, ParameterLayo
 from ardchoice.families.latent.estimate import Starts
 from ardchoice.families.latent.kernel import ClassArrays, class_state
 from ardchoice.families.mnl.separation import vanished_directions
-from ardchoice.numerics import map_reduce
+from ardchoice.numerics import NewtonFit, is_definite, map_reduce
 
 EMPTY_PERSONS = 2.0
 """A class of fewer persons is empty."""
@@ -18,6 +20,8 @@ EQUAL_UTILITY = 0.05
 """Two classes whose coefficients differ by less, each times the spread of its column, are equal."""
 SMALL_CURVATURE = 1e-6
 """Of a parameter relative to a start: below it the estimate diverges."""
+NEGLIGIBLE_LOGLIK = 1e-6
+"""That may still be gained along diverging directions, in all, once the rest has converged."""
 
 
 def diverging_directions(curvature: Floats, reference: Floats) -> Floats | None:
@@ -26,6 +30,22 @@ def diverging_directions(curvature: Floats, reference: Floats) -> Floats | None:
         return None
     found = vanished_directions(curvature, reference)
     return found if found.shape[1] else None
+
+
+def converged_apart(fit: NewtonFit, diverging: Floats, tolerance: float) -> NewtonFit:
+    """The fit, converged if nothing is left to be gained but along diverging directions.
+
+    Along those the log-likelihood rises for ever, ever more slowly, and no number of steps ends it.
+    """
+    turned, _ = np.linalg.qr(diverging, mode="complete")
+    rest = turned[:, diverging.shape[1] :]
+    gradient, hessian = rest.T @ fit.sums.gradient, rest.T @ fit.curvature @ rest
+    if fit.converged or fit.decrement > NEGLIGIBLE_LOGLIK or not is_definite(hessian):
+        return fit
+    decrement = 0.5 * float(gradient @ np.linalg.solve(hessian, gradient))
+    if decrement > tolerance:
+        return fit
+    return replace(fit, converged=True, decrement=decrement)
 
 
 def class_notes(

@@ -27,7 +27,11 @@ from ardchoice.families.family import (
     family_pass,
     term_like,
 )
-from ardchoice.families.latent.diagnose import class_notes, diverging_directions
+from ardchoice.families.latent.diagnose import (
+    class_notes,
+    converged_apart,
+    diverging_directions,
+)
 from ardchoice.families.latent.estimate import Starts, class_pass
 from ardchoice.families.latent.kernel import (
     ABSENT,
@@ -113,7 +117,8 @@ class LatentClass(Family):
     )
     formula: ClassVar[str] = (
         "Choice probabilities are those of the classes, P = exp V / Σ exp V over the available "
-        "alternatives, weighted by the shares of the classes."
+        "alternatives, weighted by the shares of the classes; V is shown with the mean of their "
+        "coefficients."
     )
 
     def __post_init__(self) -> None:
@@ -361,6 +366,8 @@ class LatentClass(Family):
         fit = climb_task(self, task, theta)
         at_zero = class_pass(task.blocks, arrays, np.zeros(len(theta))).complete
         diverging = diverging_directions(fit.curvature, at_zero)
+        if diverging is not None:
+            fit = converged_apart(fit, diverging, task.tolerance)
         notes = class_notes(self._n_classes, fit.beta, arrays, task, found, diverging)
         return Maximum(fit, diverging, notes)
 

@@ -362,7 +362,7 @@ def _what_estimates_mean(structure: Structure, theta: Floats) -> list[str]:
 def _counted(data: ChoiceData) -> list[str]:
     if data.n_persons is None or data.n_persons == len(data):
         return []
-    return [f"BIC counts {data.n_persons:,} persons, not {len(data):,} choices."]
+    return [Information(f"BIC counts {data.n_persons:,} persons, not {len(data):,} choices.")]
 
 
 def _singular(structure: Structure, theta: Floats) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import ClassVar
 
@@ -36,6 +36,7 @@ from ardchoice.families.nested.kernel import (
 )
 from ardchoice.families.nested.search import find_nests
 from ardchoice.families.nested.structure import (
+    SCALE_BOUNDS,
     NestArrays,
     checked_allocation,
     checked_nests,
@@ -44,8 +45,12 @@ from ardchoice.families.nested.structure import (
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import Order, Sums
 
-SCALE_BOUNDS = (0.02, 50.0)
-"""Of μ. Below 1 an estimate is inadmissible and reported; at a bound it has diverged."""
+CROSS_TITLE = "Cross-nested logit"
+CROSS_FORMULA = (
+    "The probability of a nest is exp I / Σ exp I with I = log(Σ (α exp V)^μ) / μ over its "
+    "available alternatives, that of an alternative in it (α exp V)^μ / Σ (α exp V)^μ; α is the "
+    "allocation of the alternative to the nest."
+)
 FEWEST_ALTERNATIVES = 3
 """With fewer, a nest would hold them all."""
 ALLOCATION_BOUNDS = (1e-4, 1.0 - 1e-4)
@@ -109,6 +114,9 @@ class Nested(Family):
             return
         nests = checked_nests(self.nests, cross=self.cross)
         object.__setattr__(self, "nests", nests)
+        if self.cross:
+            object.__setattr__(self, "title", CROSS_TITLE)
+            object.__setattr__(self, "formula", CROSS_FORMULA)
         if self.allocation is not None:
             if not self.cross:
                 raise SpecificationError("An allocation needs cross=True: nests that overlap.")
@@ -162,19 +170,22 @@ class Nested(Family):
                 f"{len(design.encoding.alternatives)} alternatives. Use Mnl()."
             )
         found = find_nests(design, equal=self.equal)
+        tried = f"{found.fits} structure{'' if found.fits == 1 else 's'} estimated"
+        diverging = tuple(
+            f"Not accepted: nest {', '.join(members)}, whose scale diverges (mu at its bound of "
+            f"{SCALE_BOUNDS[1]:g}): choices in it follow the utilities all but without error."
+            for members in found.diverging
+        )
         if not found.nests:
-            note = (
-                f"No nest is supported by the data ({found.fits} structures estimated): this is "
-                "the multinomial logit."
-            )
-            return Resolved(Mnl(), (Information(note),))
+            note = f"No nest is supported by the data ({tried}): this is the multinomial logit."
+            return Resolved(Mnl(), (Information(note), *diverging))
         shown = "; ".join(f"{name} ({', '.join(m)})" for name, m in found.nests.items())
         note = (
-            f"Nests found by the data, {found.fits} structures estimated: {shown}. "
+            f"Nests found by the data, {tried}: {shown}. "
             f"Log-likelihood {found.loglik:,.1f}, {found.loglik - found.mnl_loglik:,.1f} above "
             "the multinomial logit. Standard errors take the nests as given."
         )
-        return Resolved(replace(self, nests=found.nests), (Information(note),))
+        return Resolved(replace(self, nests=found.nests), (Information(note), *diverging))
 
     def extra_parameters(self, encoding: Encoding) -> tuple[Parameter, ...]:
         """A scale per nest (or one for all), and the allocations that are estimated."""
@@ -275,16 +286,26 @@ class Nested(Family):
                     f"({', '.join(members)}) are never available together. Leave the nest out."
                 )
 
+    def inadmissible(self, theta: Floats, layout: ParameterLayout) -> tuple[str, ...]:
+        """Nests with a scale below 1, and those whose scale diverges."""
+        notes = (_scale_note(*nest) for nest in self._scales(theta, layout))
+        return tuple(note for note in notes if not isinstance(note, Information))
+
     def diagnose(self, theta: Floats, layout: ParameterLayout) -> tuple[str, ...]:
-        """Which nests are inadmissible, and what each scale means."""
+        """What each scale means, and allocations at their bounds."""
+        notes = (_scale_note(*nest) for nest in self._scales(theta, layout))
+        scales = self.arrays(layout.alternatives).scale_names
+        bounds = super().diagnose(theta, layout)
+        # A scale at its bound has its note already.
+        others = (note for note in bounds if note.partition(" is at its bound")[0] not in scales)
+        return (*notes, *others)
+
+    def _scales(self, theta: Floats, layout: ParameterLayout) -> Iterator[tuple[str, str, float]]:
+        """Name, alternatives and scale of every nest."""
         arrays = self.arrays(layout.alternatives)
         scales = theta[layout.n_columns :][: arrays.n_scales]
-        notes = []
         for name, place in zip(arrays.names, arrays.scale_of, strict=True):
-            members = ", ".join((self.nests or {})[name])
-            mu = float(scales[place])
-            notes.append(_scale_note(name, members, mu))
-        return (*notes, *super().diagnose(theta, layout))
+            yield name, ", ".join((self.nests or {})[name]), float(scales[place])
 
 
 def _scale_note(name: str, members: str, mu: float) -> str:
@@ -295,6 +316,13 @@ def _scale_note(name: str, members: str, mu: float) -> str:
             f"Nest {name} ({members}): {both}. A scale below 1 is inadmissible: these alternatives "
             "do not belong together. The model contradicts utility maximisation; remove the nest "
             "or try another (result.nests() of the multinomial logit)."
+        )
+    if mu >= SCALE_BOUNDS[1]:
+        return (
+            f"Nest {name} ({members}): the scale diverges, mu is at its bound of {mu:g} and has no "
+            "standard error. Choices in the nest follow the utilities all but without error, or "
+            "there are too few of them; remove the nest or try another (result.nests() of the "
+            "multinomial logit)."
         )
     return Information(
         f"Nest {name} ({members}): {both}; correlation in the nest {1 - 1 / mu**2:.2f}."

@@ -26,6 +26,7 @@ from ardchoice.families.nested.screening import (
     candidate_subsets,
     screen_nests,
 )
+from ardchoice.families.nested.structure import SCALE_BOUNDS
 from ardchoice.numerics import Sums
 
 SEARCH_TOLERANCE = 1e-3
@@ -57,12 +58,15 @@ class FoundNests:
         Of the structure, and of the multinomial logit.
     fits
         Structures that were estimated.
+    diverging
+        Alternatives of nests that would have been found if their scale did not diverge.
     """
 
     nests: dict[str, tuple[str, ...]]
     loglik: float
     mnl_loglik: float
     fits: int
+    diverging: tuple[tuple[str, ...], ...] = ()
 
 
 @dataclass(frozen=True, eq=False)
@@ -71,6 +75,8 @@ class _Fit:
     beta: Floats
     scales: dict[Subset, float]
     criterion: float
+    refused: float = np.inf
+    """The criterion, where a scale diverges: then the structure is none to choose."""
 
 
 @dataclass(eq=False)
@@ -109,10 +115,20 @@ class _Search:
         )
         mu = found.beta[layout.n_columns :]
         all_scales = dict(zip(ordered, np.broadcast_to(mu, (len(ordered),)), strict=True))
-        is_admissible = found.converged and bool((mu > 1).all())
-        criterion = -2 * found.loglik + self.price(ordered) if is_admissible else np.inf
+        criterion = refused = np.inf
+        if found.converged and bool((mu > 1).all()):
+            criterion = -2 * found.loglik + self.price(ordered)
+        if bool((mu >= SCALE_BOUNDS[1]).any()):
+            criterion, refused = np.inf, criterion
         beta = found.beta[: layout.n_columns]
-        return _Fit(found.loglik, beta, all_scales, criterion)
+        return _Fit(found.loglik, beta, all_scales, criterion, refused)
+
+    def diverging(self, best: float) -> tuple[Subset, ...]:
+        """Nests whose scale diverges in the best of the structures that were refused for it."""
+        worst = min(self.fits.values(), key=lambda fit: fit.refused)
+        if worst.refused >= best:
+            return ()
+        return tuple(nest for nest, mu in worst.scales.items() if mu >= SCALE_BOUNDS[1])
 
     def _evaluate(self, family: Family, layout: ParameterLayout) -> Callable[[Floats, bool], Sums]:
         def evaluate(theta: Floats, last: bool) -> Sums:
@@ -243,7 +259,13 @@ def find_nests(design: Design, *, equal: bool = False) -> FoundNests:
         if tried[there].criterion >= best.criterion:
             break
         here, best = there, tried[there]
-    return FoundNests(_named(sorted(here), names), best.loglik, plain.loglik, len(search.fits) - 1)
+    return FoundNests(
+        _named(sorted(here), names),
+        best.loglik,
+        plain.loglik,
+        len(search.fits) - 1,
+        tuple(tuple(names[j] for j in nest) for nest in search.diverging(best.criterion)),
+    )
 
 
 def _named(nests: list[Subset], names: tuple[str, ...]) -> dict[str, tuple[str, ...]]:

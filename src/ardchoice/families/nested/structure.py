@@ -15,6 +15,8 @@ Nests = dict[str, tuple[str, ...]]
 """Name of a nest -> its alternatives."""
 ALLOCATION_TOLERANCE = 1e-9
 """How far the given allocations of an alternative may add up beside one."""
+SCALE_BOUNDS = (0.02, 50.0)
+"""Of μ. Below 1 an estimate is inadmissible and reported; at a bound it has diverged."""
 
 
 def checked_nests(nests: object, *, cross: bool) -> Nests:

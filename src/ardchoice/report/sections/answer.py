@@ -79,7 +79,7 @@ def _lead(found: Findings) -> str:
     halves = " One half selected the terms, the other estimated them." if record.honest else ""
     return (
         f"{len(data):,} choices{persons}.{halves} Of {len(record.fit.terms):,} candidate terms "
-        f"{record.rule.name} selected {len(terms)}, with {record.result.n_parameters} coefficients."
+        f"{record.rule.name} selected {len(terms)}, with {_parameters(record.result)}."
         f"{made}{'.' if made else ''}{CRITERIA.get(type(record.rule).__name__, '')}"
     )
 
@@ -90,7 +90,7 @@ def _tiles(found: Findings) -> list[Tile]:
     fit = f"log-likelihood {_minus(result.loglik, 1)}"
     tiles = [
         Tile(f"{result.rho2_bar:.3f}", "adjusted ρ²", fit),
-        Tile(_minus(result.bic), "BIC", f"{result.n_parameters} coefficients"),
+        Tile(_minus(result.bic), "BIC", _parameters(result)),
     ]
     if frame is not None and found.evaluation.folds:
         simple = frame[frame["model"].isin([CONSTANTS_ONLY, EQUAL_SHARES])]
@@ -105,6 +105,12 @@ def _tiles(found: Findings) -> list[Tile]:
         label = "near-tie" if ties == 1 else "near-ties"
         tiles.append(Tile(str(ties), label, "that the data hardly distinguish"))
     return tiles
+
+
+def _parameters(result: Result) -> str:
+    """How many; beside coefficients a family may have scales, spreads or those of membership."""
+    count = result.n_parameters
+    return f"{count} coefficients" if result.family.tag == "mnl" else f"{count} parameters"
 
 
 def _minus(value: float, decimals: int = 0) -> str:
@@ -133,15 +139,17 @@ def _notes(found: Findings) -> list[Note]:
     notes += [Note("plain", "Several answers per person", effect)] if effect else []
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
     notes += [Note("look", "A note on the estimates", text) for text in record.notes]
-    return [*notes, *notes_on_estimates(record.result), *found.evaluation.notes]
+    return [*notes, *notes_on_estimates(found), *found.evaluation.notes]
 
 
-def notes_on_estimates(result: Result) -> list[Note]:
+def notes_on_estimates(found: Findings) -> list[Note]:
     """What to know of the estimates, marked where something may be wrong with them."""
-    known = frozenset(result.information)
+    result = found.record.result
+    known, above = frozenset(result.information), {alarm.text for alarm in found.alarms}
     return [
         Note("plain" if text in known else "look", "A note on the estimates", text)
         for text in result.notes
+        if text not in above
     ]
 
 

@@ -6,7 +6,12 @@ from math import isnan
 
 import pandas as pd
 
-from ardchoice.estimation import Result, taste_correlations
+from ardchoice.estimation import (
+    Result,
+    mean_of_classes,
+    nest_allocations,
+    taste_correlations,
+)
 from ardchoice.evaluation import expected_signs
 from ardchoice.record import FamilyComparison, Note
 from ardchoice.report.document import (
@@ -58,11 +63,31 @@ def _nests(found: Findings) -> list[Part]:
         "model is the multinomial logit; below 1 the nest is inadmissible."
     )
     parts: list[Part] = [Text(text)]
-    for row in frame.itertuples(index=False):
-        if not row.admissible:
-            why = f"{row.alternatives} do not belong together: μ = {row.mu:.3g} is below 1."
-            parts.append(Note("bad", f"Nest {row.nest} is inadmissible", why))
-    return [*parts, frame_table("nests", "Nests", frame, columns)]
+    wrong = frame[~frame["admissible"]]
+    for nest, members, mu in zip(
+        wrong["nest"], wrong["alternatives"], wrong["mu"].tolist(), strict=True
+    ):
+        why = f"{members} do not belong together: μ = {mu:.3g} is below 1."
+        if mu >= 1:
+            why = f"The scale of {members} diverges: μ is at its bound, {mu:.3g}."
+        parts.append(Note("bad", f"Nest {nest} is inadmissible", why))
+    return [*parts, frame_table("nests", "Nests", frame, columns), *_allocations(found)]
+
+
+def _allocations(found: Findings) -> list[Part]:
+    """Of a cross-nested logit: the share of every alternative in every nest."""
+    shares = nest_allocations(found.record.result)
+    if shares.empty:
+        return []
+    rows: list[list[Cell]] = [
+        [str(name), *map(float, values)]
+        for name, values in zip(shares.index, shares.to_numpy(), strict=True)
+    ]
+    names = [str(name) for name in shares.columns]
+    title = "Allocation of alternatives to nests"
+    head, formats = ["alternative", *names], ["", *[".3f"] * len(names)]
+    note = "α; they add up to 1 over the nests of an alternative."
+    return [Table("allocations", title, head, formats, rows, shown=MAX_ROWS_SHOWN, note=note)]
 
 
 def _classes(found: Findings) -> list[Part]:
@@ -204,8 +229,8 @@ def _tastes(found: Findings) -> Table:
         shown=MAX_ROWS_SHOWN,
         note=(
             "Standard errors are with the estimates; willingness to pay by class stands below. "
-            "Classes in which estimates diverge have no part in the mean."
-        ),
+            f"{mean_of_classes(result)}"
+        ).strip(),
     )
 
 
@@ -247,9 +272,9 @@ def _side_by_side(compared: FamilyComparison, unit: str) -> Table:
     if compared.folds:
         columns |= {
             "held_out": (f"held-out {unit}", ",.1f"),
-            "held_out_se": ("±", ",.1f"),
+            "held_out_se": ("± of difference", ",.1f"),
             "each": ("single answers", ",.1f"),
-            "each_se": ("±", ",.1f"),
+            "each_se": ("± of difference", ",.1f"),
         }
     columns["seconds"] = ("seconds", ".1f")
     best = [k for k, tag in enumerate(compared.frame["family"]) if tag == compared.selected]
@@ -258,8 +283,8 @@ def _side_by_side(compared: FamilyComparison, unit: str) -> Table:
         note += (
             f" Held-out log-likelihood from {compared.folds}-fold cross-validation by {unit[:-1]}: "
             "coefficients were estimated without the held-out ones; terms, nests, random "
-            "coefficients and the number of classes were found with them. ±: a standard error of "
-            "the difference from the multinomial logit."
+            "coefficients and the number of classes were found with them. ± of difference: its "
+            "standard error from the multinomial logit."
         )
     return frame_table(
         "families",

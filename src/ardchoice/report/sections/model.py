@@ -99,6 +99,8 @@ def estimates_table(result: Result) -> Table:
     frame = result.to_frame()
     frame = frame.assign(name=frame.index)
     note = f"{_errors(result)}; 95 % intervals."
+    if result.family.tag == "nested":
+        note += " z and p of a scale μ are against 1."
     return frame_table("estimates", "Coefficients", frame, columns, shown=MAX_ROWS_SHOWN, note=note)
 
 
