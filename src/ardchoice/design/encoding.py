@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 from typing import Any
 
@@ -122,7 +123,7 @@ class TermColumns:
         first = () if self.term.what is None else (self.term.what,)
         return (*first, *(factor.name for factor in self.products))
 
-    @property
+    @cached_property
     def columns_used(self) -> tuple[str, ...]:
         """Attributes and covariates that the columns are made of."""
         levels = tuple(levels.name for levels in self.by)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -287,10 +288,15 @@ class ObservedRange:
         self.data, self.encoding = data, encoding
         self._found: dict[object, tuple[float, float]] = {}
 
+    @cached_property
+    def _used(self) -> frozenset[str]:
+        """Attributes and covariates in the model."""
+        return frozenset(name for term in self.encoding.terms for name in names_of(term))
+
     def notes(self, before: ChoiceData, after: ChangedData, changes: Sequence[Change]) -> list[str]:
         """What a scenario asks of the model that it cannot know, a sentence each."""
         out: list[str] = []
-        used = {name for term in self.encoding.terms for name in names_of(term)}
+        used = self._used
         for name in dict.fromkeys(change.name for change in changes if change.name):
             if name not in used:
                 out.append(f"{name} is not in the model: changing it changes nothing.")
@@ -391,7 +397,9 @@ def _outside(
     ]
 
 
-def _newly_available(before: ChoiceData, after: ChoiceData, j: int, used: set[str]) -> list[str]:
+def _newly_available(
+    before: ChoiceData, after: ChoiceData, j: int, used: frozenset[str]
+) -> list[str]:
     """A sentence when an alternative becomes available where its attributes may be unknown."""
     new = after.available[j] & ~before.available[j]
     count = int(np.count_nonzero(new))

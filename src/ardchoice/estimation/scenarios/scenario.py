@@ -34,13 +34,10 @@ class Totals:
     ----------
     base, scenario
         Shape (S, J).
-    flows
-        From every alternative, to every alternative; shape (S, J, J).
     """
 
     base: Floats
     scenario: Floats
-    flows: Floats
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -100,13 +97,21 @@ class Scenario:
         weights, inside = self._segments.weights, self._simulator.inside
         j = len(self.alternatives)
         base, scenario = np.zeros((2, len(weights), j))
-        flows = np.zeros((len(weights), j, j))
         for piece, block in self._simulator.pairs(self._changed):
             w, p = weights[:, piece.rows], inside.probabilities(block)
             base += w @ piece.probabilities.T
             scenario += w @ p.T
-            flows += _flows(piece.probabilities, p, w)
-        return Totals(base, scenario, flows)
+        return Totals(base, scenario)
+
+    @cached_property
+    def _flows(self) -> Floats:
+        """Expected choices from every alternative, to every alternative; shape (S, J, J)."""
+        weights, inside = self._segments.weights, self._simulator.inside
+        parts = [
+            _flows(piece.probabilities, inside.probabilities(block), weights[:, piece.rows])
+            for piece, block in self._simulator.pairs(self._changed)
+        ]
+        return np.asarray(sum(parts))
 
     @cached_property
     def _gradients(self) -> tuple[Floats, Floats]:
@@ -187,7 +192,7 @@ class Scenario:
         In every situation, what alternatives lose goes to those that gain, in proportion to their
         gains. `share` is in shares of all choices, `of_gain` the part of what `to` gains.
         """
-        flows = self.totals.flows / self._segments.total[:, None, None]
+        flows = self._flows / self._segments.total[:, None, None]
         gains = flows.sum(axis=1)
         rows = [
             (segment, self.alternatives[to], self.alternatives[source], flow, flow / gains[s, to])

@@ -88,6 +88,7 @@ class Simulator:
         self.observed = ObservedRange(estimated_on, model.encoding)
         self._segments: dict[tuple[str, ...], Segments] = {}
         self._base_gradients: dict[tuple[str, ...], Floats] = {}
+        self._latest: tuple[ChangedData, list[tuple[Piece, Block]]] | None = None
 
     def segments(self, by: Sequence[str]) -> Segments:
         """The whole sample and the segments, made once."""
@@ -122,6 +123,14 @@ class Simulator:
 
     def pairs(self, changed: ChangedData) -> Iterator[tuple[Piece, Block]]:
         """The data as observed, and the same rows after the changes."""
+        if self._kept is None:
+            return self._changed_pairs(changed)
+        # Shares, gradients and surplus of a scenario pass over the same blocks one after the other.
+        if self._latest is None or self._latest[0] is not changed:
+            self._latest = changed, list(self._changed_pairs(changed))
+        return iter(self._latest[1])
+
+    def _changed_pairs(self, changed: ChangedData) -> Iterator[tuple[Piece, Block]]:
         design = Design(changed.data, self.model.encoding, only=changed.touches)
         for piece in self.pieces():
             yield piece, design.block(piece.rows, like=piece.block)
