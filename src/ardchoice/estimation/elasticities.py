@@ -172,7 +172,7 @@ def _responses(
     names = model.encoding.alternatives
     pairs = [(i, j) for i in changed for j in range(len(names)) if cross or i == j]
     pieces = list(segments(data, by))
-    ratios_of = _mnl_ratios if isinstance(model.family, Mnl) else _numeric_ratios
+    ratios_of = _mnl_ratios if isinstance(model.family, Mnl) else _family_ratios
     with np.errstate(invalid="ignore"):  # an infinite slope is reported by who asked for it
         ratios = ratios_of(model, data, attribute, pieces, pairs, of)
     return [
@@ -219,15 +219,28 @@ def _mnl_ratios(
     return sums
 
 
-def _numeric_ratios(
+def _family_ratios(
     model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs, of: Of
 ) -> dict[tuple[str, int, int], _Ratio]:
-    """Of any family, from its response ∂P/∂x; the gradient by central differences."""
+    """Of any family, from its response ∂P/∂x; the gradient by its formula, or by differences."""
     here = _ratio_sums(model, data, attribute, pieces, pairs, of)
+    gradient = _gradient_sums(model, data, attribute, pieces, pairs, of)
+    if gradient is None:
+        gradient = _numeric_sums(model, data, attribute, pieces, pairs, of)
+    out = {}
     keys = [(s, i, j) for s, _ in pieces for i, j in pairs]
-    out = {key: _Ratio(len(model.theta)) for key in keys}
-    for key, (top, bottom) in zip(keys, here, strict=True):
+    for key, (top, bottom), (d_top, d_bottom) in zip(keys, here, gradient, strict=True):
+        out[key] = _Ratio(len(model.theta))
         out[key].top, out[key].bottom = float(top), float(bottom)
+        out[key].d_top, out[key].d_bottom = d_top, d_bottom
+    return out
+
+
+def _numeric_sums(
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs, of: Of
+) -> Floats:
+    """Gradients of both by central differences; shape (segments x pairs, 2, P)."""
+    out = np.empty((len(pieces) * len(pairs), 2, len(model.theta)))
     for k, value in enumerate(model.theta):
         step = DIFFERENCE_STEP * max(abs(value), DIFFERENCE_SCALE)
         up, down = model.theta.copy(), model.theta.copy()
@@ -236,9 +249,29 @@ def _numeric_ratios(
             _ratio_sums(replace(model, theta=theta), data, attribute, pieces, pairs, of)
             for theta in (up, down)
         )
-        for key, (d_top, d_bottom) in zip(keys, (above - below) / (2 * step), strict=True):
-            out[key].d_top[k], out[key].d_bottom[k] = d_top, d_bottom
+        out[..., k] = (above - below) / (2 * step)
     return out
+
+
+def _gradient_sums(
+    model: Model, data: ChoiceData, attribute: str, pieces: Pieces, pairs: Pairs, of: Of
+) -> Floats | None:
+    """The same by the formula of the family; None where it has none."""
+    inside = model.on(data)
+    d = inside.layout.n_columns
+    out = np.zeros((len(pieces), len(pairs), 2, len(model.theta)))
+    place = np.concatenate([inside.design.order, np.arange(d, len(model.theta))])
+    for rows, _, slopes in slopes_of(data, model.encoding, attribute, of):
+        block = inside.design.block(rows)
+        weights = np.stack([data.weights_of(rows) * members[rows] for _, members in pieces])
+        top = inside.response_gradient(block, slopes, pairs, weights)
+        if top is None:
+            return None
+        out[:, :, 0, place] += top
+        if of != "slope":
+            shares = inside.share_gradient(block, weights)
+            out[:, :, 1, place] += shares[:, [j for _, j in pairs]]
+    return out.reshape(-1, *out.shape[2:])
 
 
 def _ratio_sums(

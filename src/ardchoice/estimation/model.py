@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -101,6 +101,17 @@ class BlockModel:
     ) -> tuple[Floats, dict[int, Floats]]:
         """P, and ∂P_j/∂x_i of every j as an attribute of one, i, changes; shape (J, B) each."""
         return self.family.attribute_responses(self.theta, block, self.layout, alternatives, slopes)
+
+    def response_gradient(
+        self, block: Block, slopes: Block, pairs: Sequence[tuple[int, int]], weights: Floats
+    ) -> Floats | None:
+        """Gradient of weighted sums of ∂P_j/∂x_i of pairs (i, j); shape (S, pairs, P)."""
+        family = self.family
+        return family.response_gradient(self.theta, block, self.layout, slopes, pairs, weights)
+
+    def share_gradient(self, block: Block, weights: Floats) -> Floats:
+        """Gradient of weighted sums of P; shape (S, J, P)."""
+        return self.family.share_gradient(self.theta, block, self.layout, weights)
 
 
 def probabilities(model: Model, data: ChoiceData) -> Floats:

@@ -11,7 +11,7 @@ columns; `ParameterLayout.reordered` turns a layout into that order.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import ClassVar, Literal
@@ -571,6 +571,32 @@ class Family(ABC):
             i: self.attribute_response(theta, block, layout, i, slopes) for i in alternatives
         }
         return self.probabilities(theta, block, layout), responses
+
+    def response_gradient(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        slopes: Block,
+        pairs: Sequence[tuple[int, int]],
+        weights: Floats,
+    ) -> Floats | None:
+        """Σ_n a_n ∂²P_nj/∂x_ni∂θ_k of pairs (i, j); shape (S, pairs, P).
+
+        Errors of elasticities and marginal effects follow from it. Default: None, for a family
+        that has no formula; central differences are taken then.
+
+        Parameters
+        ----------
+        theta, block, layout
+        slopes
+            The derivatives of all columns by the attribute.
+        pairs
+            Whose attribute changes, and whose probability.
+        weights
+            a; shape (S, B).
+        """
+        return None
 
     def share_gradient(
         self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats

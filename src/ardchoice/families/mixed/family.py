@@ -40,6 +40,7 @@ from ardchoice.families.mixed.prediction import (
     population,
     summed_gradient,
 )
+from ardchoice.families.mixed.response_gradients import response_gradient
 from ardchoice.families.mixed.search import search_random
 from ardchoice.families.mixed.structure import (
     Structure,
@@ -374,6 +375,22 @@ class Mixed(Family):
         tastes = population(structure, phi, self.seed)
         return mean_attribute_responses(block, structure, phi, tastes, alternatives, slopes)
 
+    def response_gradient(
+        self,
+        theta: Floats,
+        block: Block,
+        layout: ParameterLayout,
+        slopes: Block,
+        pairs: Sequence[tuple[int, int]],
+        weights: Floats,
+    ) -> Floats | None:
+        """Σ_n a_n ∂²P_nj/∂x_ni∂θ of pairs (i, j), at the same nodes; shape (S, pairs, P)."""
+        structure = structure_of(layout)
+        phi = in_loadings(structure, theta)
+        tastes = population(structure, phi, self.seed)
+        out = response_gradient(block, structure, phi, tastes, slopes, pairs, weights)
+        return self._by_extras(structure, theta, out)
+
     def share_gradient(
         self, theta: Floats, block: Block, layout: ParameterLayout, weights: Floats
     ) -> Floats:
@@ -382,10 +399,14 @@ class Mixed(Family):
         phi = in_loadings(structure, theta)
         tastes = population(structure, phi, self.seed)
         out = summed_gradient(block, structure, phi, tastes, weights)
+        return self._by_extras(structure, theta, out)
+
+    def _by_extras(self, structure: Structure, theta: Floats, gradient: Floats) -> Floats:
+        """By standard deviations and correlations in place of loadings, in place; (..., P)."""
         if not structure.is_plain:
             d = structure.n_columns
-            out[..., d:] = out[..., d:] @ chain_rule(structure, theta[d:]).first
-        return out
+            gradient[..., d:] = gradient[..., d:] @ chain_rule(structure, theta[d:]).first
+        return gradient
 
     def logsums(self, theta: Floats, block: Block, layout: ParameterLayout) -> Iterable[Logsum]:
         """Expected maximum utility at nodes of the distribution of tastes."""

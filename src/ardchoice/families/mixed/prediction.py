@@ -19,7 +19,7 @@ from ardchoice.families.mixed.structure import Structure
 
 PREDICTION_NODES = 256
 """Of the distribution of tastes; a power of two."""
-CHUNK_ELEMENTS = 1 << 19
+CHUNK_ELEMENTS = 1 << 16
 """Numbers in an array over alternatives, rows and nodes."""
 
 
@@ -95,12 +95,12 @@ class Chunk:
 def chunks(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> Iterator[Chunk]:
     """Probabilities at every node, some rows at a time."""
     j, b = block.shape
-    fixed = _fixed(structure, phi)
+    fixed = fixed_coefficients(structure, phi)
     step = max(1, CHUNK_ELEMENTS // (j * tastes.beta.shape[1]))
     for first in range(0, b, step):
         rows = slice(first, min(first + step, b))
         x = _columns(block, structure, rows)
-        v = _linear(x, structure, fixed, tastes)
+        v = linear(x, structure, fixed, tastes)
         if block.available is not None:
             v[~block.available[:, rows]] = -np.inf
         top = v.max(axis=0)
@@ -110,19 +110,21 @@ def chunks(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> I
         yield Chunk(rows, x, v, np.log(total) + top)
 
 
-def _fixed(structure: Structure, phi: Floats) -> Floats:
+def fixed_coefficients(structure: Structure, phi: Floats) -> Floats:
     """Coefficients that are not random, zeros in place of those that are; shape (D,)."""
     fixed = phi[: structure.n_columns].copy()
     fixed[structure.columns[structure.columns < structure.n_columns]] = 0.0
     return fixed
 
 
-def _linear(x: Floats, structure: Structure, fixed: Floats, tastes: Tastes) -> Floats:
+def linear(x: Floats, structure: Structure, fixed: Floats, tastes: Tastes) -> Floats:
     """Columns times coefficients at every node; (..., E) -> (..., R)."""
     if tastes.every is not None:
         return np.asarray(x @ tastes.every)
-    known = x[..., : structure.n_columns] @ fixed
-    return np.asarray(known[..., None] + x[..., structure.columns] @ tastes.beta)
+    # Indexing by columns leaves them first in memory, where a product takes ten times as long.
+    out = np.take(x, structure.columns, axis=-1) @ tastes.beta
+    out += (x[..., : structure.n_columns] @ fixed)[..., None]
+    return np.asarray(out)
 
 
 def _columns(block: Block, structure: Structure, rows: slice) -> Floats:
@@ -165,20 +167,20 @@ def mean_attribute_responses(
     slopes: Block,
 ) -> tuple[Floats, dict[int, Floats]]:
     """P, and ∂P_j/∂x_i = E[P_j (1[i=j] - P_i) ∂V_i/∂x_i] over tastes, of every i; (J, B) each."""
-    fixed = _fixed(structure, phi)
+    fixed = fixed_coefficients(structure, phi)
     p = np.empty(block.shape)
     out = {i: np.empty(block.shape) for i in alternatives}
     for chunk in chunks(block, structure, phi, tastes):
         p[:, chunk.rows] = chunk.p.mean(axis=2)
-        push = _slopes(slopes, structure, chunk.rows)
+        push = slope_columns(slopes, structure, chunk.rows)
         for i, response in out.items():
-            own = _linear(push[i], structure, fixed, tastes) * chunk.p[i]
+            own = linear(push[i], structure, fixed, tastes) * chunk.p[i]
             response[:, chunk.rows] = -np.einsum("jbr,br->jb", chunk.p, own) / own.shape[1]
             response[i, chunk.rows] += own.mean(axis=1)
     return p, out
 
 
-def _slopes(slopes: Block, structure: Structure, rows: slice) -> Floats:
+def slope_columns(slopes: Block, structure: Structure, rows: slice) -> Floats:
     """Derivatives of all columns; shape (J, b, E)."""
     x = _columns(slopes, structure, rows)
     # Components are sums of columns, or constants, which have no slope.
@@ -188,10 +190,27 @@ def _slopes(slopes: Block, structure: Structure, rows: slice) -> Floats:
     return np.asarray(x - constant)
 
 
-def summed_gradient(
-    block: Block, structure: Structure, phi: Floats, tastes: Tastes, weights: Floats
-) -> Floats:
-    """Σ_n a_n ∂P_nj/∂φ; shape (S, J, D + M)."""
+@dataclass(frozen=True, eq=False)
+class Acting:
+    """How parameters act on utility: it changes by column times feature.
+
+    Attributes
+    ----------
+    column
+        Of every parameter; shape (P,).
+    features
+        At the nodes, (R,) each; None where it is 1.
+    of_cost
+        In WTP space, the parameters of the cost coefficient: they act on the index of utility.
+    """
+
+    column: Ints
+    features: list[Floats | None]
+    of_cost: frozenset[int]
+
+
+def acting_on(structure: Structure, tastes: Tastes) -> Acting:
+    """Of coefficients and loadings."""
     d = structure.n_columns
     column = np.concatenate([np.arange(d), structure.columns[structure.coefficient]])
     features: list[Floats | None] = [None] * structure.size
@@ -200,15 +219,22 @@ def summed_gradient(
             features[spread.column] = found.by_location[0]
         for m, array in zip(structure.loadings_of(k), found.by_loading, strict=True):
             features[d + m] = array[0]
-    of_cost = _in_money(structure, tastes, column, features)
+    return Acting(column, features, _in_money(structure, tastes, column, features))
+
+
+def summed_gradient(
+    block: Block, structure: Structure, phi: Floats, tastes: Tastes, weights: Floats
+) -> Floats:
+    """Σ_n a_n ∂P_nj/∂φ; shape (S, J, D + M)."""
+    acting = acting_on(structure, tastes)
     out = np.zeros((len(weights), block.shape[0], structure.size))
     for chunk in chunks(block, structure, phi, tastes):
         w, p = weights[:, chunk.rows], chunk.p
         means = np.einsum("jbr,jbe->ebr", p, chunk.x)
         index = _index(chunk, tastes)
-        for k, c in enumerate(column):
-            away = index if k in of_cost else chunk.x[..., c, None] - means[c]
-            feature = features[k]
+        for k, c in enumerate(acting.column):
+            away = index if k in acting.of_cost else chunk.x[..., c, None] - means[c]
+            feature = acting.features[k]
             if feature is not None:
                 away = away * feature
             out[..., k] += w @ np.einsum("jbr,jbr->bj", p, away) / p.shape[2]
