@@ -78,7 +78,7 @@ def _define(reader: Reader, made: CallMade) -> Any:
 def _database(reader: Reader, made: CallMade) -> Any:
     table = made.get(1, "dataframe", "pandas_database")
     if not isinstance(table, Table):
-        table = Table()
+        table = Table(doubts=[table.doubt] if isinstance(table, Unknown) else [])
     reader.tables.append(table)
     return table
 
@@ -125,15 +125,19 @@ def _draws(reader: Reader, made: CallMade) -> Any:
 
 
 def _boxcox(reader: Reader, made: CallMade) -> Any:
+    """With an exponent that is known, what it is; with one to be estimated, our form of it."""
     value, exponent = as_form(made.get(0, "x")), as_form(made.get(1, "ell"))
+    name = next((s.name for k in exponent.monomials for s in k if isinstance(s, Parameter)), "")
+    given = reader.parameters.get(name, Record("beta", {"fixed": False})).values
+    if given["fixed"]:
+        exponent = as_form(given["value"])
+    if exponent == number(0):
+        return apply("log", value)
     if exponent.is_pure:
         return divide(add(power(value, exponent), number(1), "-"), exponent)
-    name = next((s.name for k in exponent.monomials for s in k if isinstance(s, Parameter)), "")
-    reason = (
-        f"the exponent {name} is estimated there; here boxcox(v) takes the one that makes the "
-        "values most nearly normal"
-    )
-    reader.doubts.append(reader.doubt_of(made, reason))
+    if exponent != symbol(Parameter(name)):
+        raise UnreadableError("an exponent that is not one parameter")
+    reader.captured.append(("exponent", Record("exponent", {"name": name})))
     return apply("boxcox", value)
 
 
@@ -240,6 +244,7 @@ def biogeme_model(reader: Reader) -> Captured | None:
     with_choice(captured, logit["choice"], line, text)
     formulas = models[-1].values["formulas"] if models else None
     _weight(captured, formulas, line)
+    captured.exponents = {str(r.values["name"]) for k, r in reader.captured if k == "exponent"}
     captured.person = table.person
     for name, record in reader.parameters.items():
         start = record.values["value"]

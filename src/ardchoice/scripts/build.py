@@ -14,8 +14,8 @@ from ardchoice.scripts.model import ScriptModel, numeric
 from ardchoice.scripts.terms import Columns, Drafted, finished, split_words
 from ardchoice.scripts.utilities import Linear, linear
 from ardchoice.scripts.values import Doubt
+from ardchoice.space import BoxCox, Specification, Term
 from ardchoice.space import Linear as LinearForm
-from ardchoice.space import Specification, Term
 
 AVAILABILITY_WORDS = frozenset({"av", "avail", "available", "availability", "sp", "aval", "is"})
 UTILITY = re.compile(r"^(v|u|util|utility|vv)[_.]?(?=[^_.]|$)", re.IGNORECASE)
@@ -35,6 +35,7 @@ def build(captured: Captured) -> ScriptModel:
     if not terms:
         why = "; ".join(str(d) for d in captured.doubts[:3]) or "no utility has a parameter"
         raise SpecificationError(f"No term of the model was understood. {why}.")
+    captured.doubts += _exponents(captured, terms)
     fixed, start = _values(captured, by_name)
     return ScriptModel(
         package=captured.package,
@@ -155,6 +156,19 @@ def _terms(
         seen[alike] = parameter
         by_name[parameter] = term
     return list(by_name.values()), by_name
+
+
+def _exponents(captured: Captured, terms: Iterable[Term]) -> list[Doubt]:
+    """Where forms share exponents there, or have several: here every form has one of its own."""
+    forms = {(term.what, term.where) for term in terms if isinstance(term.how, BoxCox)}
+    there = sorted(captured.exponents)
+    if not there or len(forms) == len(there):
+        return []
+    reason = (
+        f"exponents that are estimated are {len(there)} there ({', '.join(there)}), and "
+        f"{len(forms)} here: a Box-Cox form of an attribute has one of its own"
+    )
+    return [Doubt(0, "", reason)]
 
 
 def _values(

@@ -88,6 +88,8 @@ def _method(operator: str | Callable[[Form, Form], Form]) -> Call:
 
 
 def _fillna(reader: Reader, made: CallMade) -> Any:
+    if isinstance(made.on, Table):
+        return _rows(reader, made)
     if not isinstance(made.on, Form):
         return made.on
     return apply("if", apply("is_missing", made.on), as_form(made.arguments[0]), made.on)
@@ -138,6 +140,8 @@ def _list(reader: Reader, made: CallMade) -> Any:
 def _dict(reader: Reader, made: CallMade) -> Any:
     first = made.get(0)
     out: dict[Any, Any] = {}
+    if isinstance(first, Unknown):
+        raise UnreadableError(first.doubt.reason)
     if isinstance(first, dict):
         out = dict(first)
     elif isinstance(first, list | tuple):
@@ -192,6 +196,25 @@ def _update(reader: Reader, made: CallMade) -> Any:
 def _get(reader: Reader, made: CallMade) -> Any:
     if isinstance(made.on, dict):
         return made.on.get(made.arguments[0], made.get(1))
+    return NotImplemented
+
+
+def _pop(reader: Reader, made: CallMade) -> Any:
+    if isinstance(made.on, dict) and made.arguments:
+        return made.on.pop(made.arguments[0], made.get(1))
+    return NotImplemented
+
+
+def _setdefault(reader: Reader, made: CallMade) -> Any:
+    if isinstance(made.on, dict):
+        return made.on.setdefault(made.arguments[0], made.get(1))
+    return NotImplemented
+
+
+def _code(reader: Reader, made: CallMade) -> Any:
+    """``exec`` and ``eval`` of a text: it is not read, and may change anything."""
+    if made.on is None:
+        reader.doubts.append(reader.doubt_of(made, f"{made.name} of a text is not followed"))
     return NotImplemented
 
 
@@ -277,7 +300,7 @@ def _rows(reader: Reader, made: CallMade) -> Any:
     out = made.on.copy()
     from ardchoice.scripts.values import Doubt
 
-    out.doubts.append(Doubt(made.line, made.text, f"{made.name} may change the rows"))
+    out.doubts.append(Doubt(made.line, made.text, f"{made.name} may change the table"))
     return out
 
 
@@ -334,6 +357,9 @@ CALLS: Mapping[str, Call] = {
     "append": _append,
     "update": _update,
     "get": _get,
+    "pop": _pop,
+    "setdefault": _setdefault,
+    **dict.fromkeys(("exec", "eval"), _code),
     "len": _len,
     "str": _text,
     "paste0": _joined,

@@ -44,6 +44,8 @@ class Captured:
         Columns that do not differ between alternatives.
     random
         Parameter -> distribution.
+    exponents
+        Parameters that are exponents of a Box-Cox form.
     doubts, notes
     drop_invalid
         Whether rows without a known choice are not used.
@@ -71,6 +73,7 @@ class Captured:
     labels: Mapping[str, str] = field(default_factory=dict)
     covariates: set[str] = field(default_factory=set)
     random: dict[str, str] = field(default_factory=dict)
+    exponents: set[str] = field(default_factory=set)
     doubts: list[Doubt] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
     drop_invalid: bool = False

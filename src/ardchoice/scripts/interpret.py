@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import suppress
 from typing import Any
 
 from ardchoice.scripts.evaluate import Evaluator
 from ardchoice.scripts.forms import Form, UnreadableError, function
+from ardchoice.scripts.lost import changed_in_place, forget, leaves_loop
 from ardchoice.scripts.names import (
     LONGEST_LIST,
     MISTAKES,
@@ -21,10 +21,13 @@ from ardchoice.scripts.names import (
     MOST_STEPS,
     CallMade,
     Function,
+    LoopLeftError,
     Names,
     ReturnedError,
     TooLongError,
+    function_of,
     plain,
+    reason_of,
 )
 from ardchoice.scripts.values import (
     Doubt,
@@ -84,7 +87,7 @@ class Reader(Evaluator):
             self.block(statements, self.top)
         except TooLongError:
             self.doubts.append(Doubt(0, "", "it takes too many steps to follow to its end"))
-        except ReturnedError:
+        except (ReturnedError, LoopLeftError):
             pass
         except RecursionError:
             self.doubts.append(Doubt(0, "", "its parts are nested too deep"))
@@ -96,7 +99,7 @@ class Reader(Evaluator):
             try:
                 self.statement(statement, names)
             except MISTAKES as error:
-                unknown = Unknown(self.doubt(statement, _reason(error)))
+                unknown = Unknown(self.doubt(statement, reason_of(error)))
                 self.spoil(statement, unknown, names)
 
     def step(self) -> None:
@@ -126,9 +129,13 @@ class Reader(Evaluator):
             targets = statement.targets
         elif isinstance(statement, ast.AugAssign | ast.AnnAssign):
             targets = [statement.target]
-        for target in targets:
-            with suppress(*MISTAKES):
+        try:
+            for target in targets:
                 self.assign(target, unknown, names)
+        except MISTAKES:
+            targets = []
+        if not targets:
+            forget(statement, unknown.doubt, names, self.doubts)
 
     def statement(self, node: ast.stmt, names: Names) -> None:
         """One statement."""
@@ -144,9 +151,9 @@ class Reader(Evaluator):
             both = ast.copy_location(ast.BinOp(node.target, node.op, node.value), node)
             self.assign(node.target, self.value(both, names), names)
         elif isinstance(node, ast.Expr):
-            self.value(node.value, names)
+            self.in_place(node, self.value(node.value, names), names)
         elif isinstance(node, ast.FunctionDef):
-            names.values[node.name] = _function(node, names)
+            names.values[node.name] = function_of(node, names)
         elif isinstance(node, ast.Return):
             raise ReturnedError(None if node.value is None else self.value(node.value, names))
         elif isinstance(node, ast.For):
@@ -159,8 +166,36 @@ class Reader(Evaluator):
             self.block([*node.body, *node.orelse, *node.finalbody], names)
         elif isinstance(node, ast.Import | ast.ImportFrom):
             self.imported(node, names)
+        elif isinstance(node, ast.Break | ast.Continue):
+            raise LoopLeftError(is_break=isinstance(node, ast.Break))
+        elif isinstance(node, ast.Delete):
+            for target in node.targets:
+                self.delete(target, names)
         elif isinstance(node, ast.While):
             raise UnreadableError("while loops are not followed")
+        elif isinstance(node, ast.Match):
+            raise UnreadableError("this statement is not followed")
+
+    def in_place(self, node: ast.Expr, value: Any, names: Names) -> None:
+        """A call that stands for itself: what it changes, where it changes something."""
+        target = changed_in_place(node)
+        if isinstance(value, Unknown):
+            forget(node, value.doubt, names, self.doubts)
+        elif target is not None and value is not None:
+            on = self.value(target, names)
+            if isinstance(on, Table) and isinstance(value, Table):
+                on.__dict__.update(value.copy().__dict__)
+            else:
+                self.assign(target, value, names)
+
+    def delete(self, target: ast.expr, names: Names) -> None:
+        """Remove an entry of a dict; names and columns may stay, as nothing uses them."""
+        if isinstance(target, ast.Subscript):
+            on = self.value(target.value, names)
+            if isinstance(on, dict):
+                del on[self.value(target.slice, names)]
+            elif isinstance(on, list):
+                raise UnreadableError("entries of a list are removed")
 
     def note_line(self, target: ast.expr, line: int) -> None:
         """Remember where a name, or an entry of a dict, was last given a value."""
@@ -173,16 +208,38 @@ class Reader(Evaluator):
         """A loop over a list that is known."""
         for value in self.items(self.value(node.iter, names)):
             self.assign(node.target, value, names)
-            self.block(node.body, names)
+            try:
+                self.block(node.body, names)
+            except LoopLeftError as left:
+                if left.is_break:
+                    return
+        self.block(node.orelse, names)
 
     def branch(self, node: ast.If, names: Names) -> None:
-        """The branch that is taken; both where the condition is not known."""
+        """The branch that is taken; both, with a doubt, where the condition is not known."""
         try:
             test = self.truth(self.value(node.test, names))
-        except UnreadableError:
-            self.block([*node.body, *node.orelse], names)
+        except UnreadableError as error:
+            doubt = self.doubt(node, f"{error}, so that both branches are read")
+            self.both(node, doubt, names)
             return
         self.block(node.body if test else node.orelse, names)
+
+    def both(self, node: ast.If, doubt: Doubt, names: Names) -> None:
+        """Both branches, without one that ends a round of a loop."""
+        before = dict(names.values)
+        forget(node, doubt, Names(dict(before), names.outer), self.doubts)
+        try:
+            for statements in (node.body, node.orelse):
+                if not leaves_loop(statements):
+                    self.block(statements, names)
+        except ReturnedError as returned:
+            if isinstance(returned.value, Form | dict | Table):
+                self.doubts.append(doubt)
+            raise
+        changed = (names.values[n] is not v for n, v in before.items() if isinstance(v, Form))
+        if any(changed) and doubt not in self.doubts:
+            self.doubts.append(doubt)
 
     def imported(self, node: ast.Import | ast.ImportFrom, names: Names) -> None:
         """Names of modules; modules of the user's own are followed."""
@@ -295,7 +352,7 @@ class Reader(Evaluator):
             return on
         if isinstance(on, Form | Mapped) and node.attr in ("values", "str", "T"):
             return on
-        if isinstance(on, Table) and node.attr in ("loc", "data", "iloc", "dataframe"):
+        if isinstance(on, Table) and node.attr in ("loc", "data", "iloc", "dataframe", "index"):
             return on
         if isinstance(on, Record) and node.attr in on.values:
             return on.values[node.attr]
@@ -434,29 +491,11 @@ class Reader(Evaluator):
             self.block(function.body, inner)
         except ReturnedError as returned:
             return returned.value
+        except LoopLeftError:
+            return None
         finally:
             self.depth -= 1
         return None
-
-
-def _function(node: ast.FunctionDef, names: Names) -> Function:
-    arguments = node.args
-    every = tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
-    defaults = dict(
-        zip(every[len(every) - len(arguments.defaults) :], arguments.defaults, strict=True)
-    )
-    defaults |= {
-        a.arg: d
-        for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        if d is not None
-    }
-    return Function(every, defaults, tuple(node.body), names)
-
-
-def _reason(error: Exception) -> str:
-    if isinstance(error, UnreadableError):
-        return str(error)
-    return "this is not understood"
 
 
 __all__ = ["LONGEST_LIST", "CallMade", "Function", "Names", "Reader", "plain"]

@@ -125,6 +125,8 @@ def pylogit_model(reader: Reader, alternatives: Iterable[Any] | None) -> Capture
 
 def _start(package: str, reader: Reader, table: Any, number_of: Any, situation: Any) -> Captured:
     captured = Captured(package, labels=reader.labels, layout="long")
+    if isinstance(table, Unknown):
+        captured.doubts.append(table.doubt)
     if not isinstance(table, Table):
         table = reader.tables[-1] if reader.tables else Table()
     captured.table = table

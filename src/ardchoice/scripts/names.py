@@ -30,6 +30,13 @@ class ReturnedError(Exception):
         self.value = value
 
 
+class LoopLeftError(Exception):
+    """A loop of the script is left, or goes on to its next round."""
+
+    def __init__(self, *, is_break: bool) -> None:
+        self.is_break = is_break
+
+
 @dataclass(frozen=True, eq=False)
 class Function:
     """A function of the script."""
@@ -85,3 +92,25 @@ def plain(form: Form) -> Any:
         if isinstance(value, float):
             return int(value) if value.is_integer() and abs(value) < 1e15 else value
     return form
+
+
+def function_of(node: ast.FunctionDef, names: Names) -> Function:
+    """A function with the defaults of its arguments."""
+    arguments = node.args
+    every = tuple(a.arg for a in (*arguments.posonlyargs, *arguments.args))
+    defaults = dict(
+        zip(every[len(every) - len(arguments.defaults) :], arguments.defaults, strict=True)
+    )
+    defaults |= {
+        a.arg: d
+        for a, d in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if d is not None
+    }
+    return Function(every, defaults, tuple(node.body), names)
+
+
+def reason_of(error: Exception) -> str:
+    """Why a statement was not followed."""
+    if isinstance(error, UnreadableError):
+        return str(error)
+    return "this is not understood"

@@ -94,7 +94,8 @@ def _tokens(text: str) -> list[_Token]:
     out: list[_Token] = []
     at, line = 0, 1
     text = text.replace("\r\n", "\n").replace("\r", "\n")
-    while text[at:].strip(" \t\f\ufeff"):
+    end = len(text.rstrip(" \t\f\ufeff"))
+    while at < end:
         found = _TOKEN.match(text, at)
         if not found:
             raise UnreadableError(f"line {line}: {text[at : at + 20].split(chr(10))[0]!r} is not R")
@@ -207,6 +208,9 @@ class _Parser:
         if isinstance(value, ast.Call) and _called(value) in ("return", "invisible"):
             inner = value.args[0] if value.args else None
             return [self.at_line(ast.Return(inner), line)]
+        if isinstance(value, ast.Name) and value.id in ("next", "break"):
+            left = ast.Continue() if value.id == "next" else ast.Break()
+            return [self.at_line(left, line)]
         return [self.at_line(ast.Expr(value), line)]
 
     def braces(self) -> list[ast.stmt]:
