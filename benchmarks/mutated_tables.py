@@ -1,47 +1,47 @@
 """Tables with one thing or several wrong, through everything that reads tables.
 
-    python benchmarks/mutated_tables.py [--tables 3500] [--runs 200] [--first 0] [--quick]
+    python benchmarks/mutated_tables.py [--first 0] [--tables 3500] [--steps init check] [--quick]
 
 Every table is one of three small ones with one to three mutations: typing errors, thousands
 separators, currencies, units, clock times, extreme numbers, missing and nested cells, repeated and
 odd names, lost and repeated rows, other types of columns, damaged bytes. Each goes, as a file or
-as a data frame, through `init`, `check` and the readers as guessed; some through a whole `run`.
-What is wrong must end in an error of ardchoice; anything else that is raised is uncaught. Processes
-of their own, so that what one table leaves behind harms no other; time of each, memory at most.
+as a data frame, through `init`, `check`, the readers as guessed and a whole `run` with everything
+it writes; figures as SVG for one of four, cross-validation for one of ten. What is wrong must end
+in an error of ardchoice; anything else that is raised is uncaught. Processes of their own with
+limits (`supervised.py`), so that what one table leaves behind harms no other; time of each, memory
+at most. With --log what is done is not done again.
 """
 
 from __future__ import annotations
 
 import argparse
-import faulthandler
 import gzip
-import multiprocessing
-import resource
-import signal
+import shutil
 import tempfile
-import time
-import traceback
-import warnings
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
 
 import ardchoice as ac
-from ardchoice.errors import ArdchoiceError
+import ardchoice.report.drawing
+import ardchoice.report.figures as report_figures
+from ardchoice.formats import FORMATS
 from ardchoice.run import run_study
 from ardchoice.settings import check_study, guess_settings, parse_settings
+from supervised import MOST_BYTES, Outcome, supervise
 
-SECONDS = 60
-"""A table that takes longer hangs."""
-MOST_BYTES = 2 << 30
-BATCH = 50
-"""Tables of a process."""
+STEPS = ("init", "check", "read", "frame", "file", "run")
+OF_SETTINGS = ("check", "read", "run")
+"""Steps of the study file that `init` wrote, where it wrote one."""
+HELD_OUT_EVERY, FIGURES_EVERY = 10, 4
+"""One run of so many also has cross-validation, or figures: most of the time of a run."""
 ROWS = 90
 
 Rng = np.random.Generator
@@ -286,17 +286,6 @@ def as_bytes(frame: pd.DataFrame) -> bytes:
 # -- One table -------------------------------------------------------------------------------------
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one table: ``ok``, ``refused``, ``uncaught`` or ``hangs``."""
-
-    number: int
-    step: str
-    kind: str
-    seconds: float
-    text: str = ""
-
-
 def mutated(number: int, seed: int) -> tuple[pd.DataFrame, list[str], Rng]:
     """The frame of a number, and what was done to it."""
     rng = np.random.default_rng([seed, number])
@@ -311,8 +300,10 @@ def mutated(number: int, seed: int) -> tuple[pd.DataFrame, list[str], Rng]:
     return frame, done, rng
 
 
-def through_all(number: int, seed: int, folder: Path, whole_run: bool) -> list[Outcome]:
-    """One table through init, check, the readers, and a run."""
+def through_all(
+    number: int, folder: Path, *, seed: int, steps: Sequence[str] = STEPS
+) -> Iterator[tuple[str, str, Callable[[], object]]]:
+    """The steps of one table: name, what was done to the table, what to call."""
     frame, done, rng = mutated(number, seed)
     path = folder / f"t{number}.csv"
     try:
@@ -339,26 +330,24 @@ def through_all(number: int, seed: int, folder: Path, whole_run: bool) -> list[O
         str(data)
         settings[0].make_space(data)
 
-    steps: list[tuple[str, Callable[[], object]]] = [("init", init)]
-    steps += [("check", lambda: check_study(study)), ("read", reader)]
-    steps += [("frame", lambda: _given(base, frame)), ("file", lambda: _given(base, path))]
-    if whole_run:
-        steps.append(
-            ("run", lambda: run_study(_small(settings[0]), folder / "r", base=folder, force=True))
-        )
-    out = []
-    for name, step in steps:
-        if name in ("check", "read", "run") and not settings:
-            continue
-        kind, seconds, text = _outcome(step)
-        out.append(Outcome(number, name, kind, seconds, f"{label}: {text}" if text else ""))
+    calls: dict[str, Callable[[], object]] = {
+        "init": init,
+        "check": lambda: check_study(study),
+        "read": reader,
+        "frame": lambda: _given(base, frame),
+        "file": lambda: _given(base, path),
+        "run": lambda: _run(settings[0], number, folder),
+    }
+    for name, call in calls.items():
+        if (name in steps or name == "init") and (settings or name not in OF_SETTINGS):
+            yield name, label, call
     path.unlink()
-    return out
 
 
-def _small(settings: Any) -> Any:
-    """The same study without what only costs time."""
-    output = settings.output.model_copy(update={"folds": 2, "exports": ("text",)})
+def _small(settings: Any, number: int) -> Any:
+    """The same study without what only costs time; held-out figures for one table of some."""
+    folds = 2 if number % HELD_OUT_EVERY == 0 else 0
+    output = settings.output.model_copy(update={"folds": folds, "exports": tuple(FORMATS)})
     return settings.model_copy(update={"output": output})
 
 
@@ -383,76 +372,48 @@ def _given(base: str, table: object) -> ac.ChoiceData:
     )  # fmt: skip
 
 
-class _HangsError(Exception):
-    """Too much time."""
-
-
-def _outcome(step: Callable[[], object]) -> tuple[str, float, str]:
-    start = time.perf_counter()
-
-    def ring(*_: object) -> None:
-        raise _HangsError
-
-    signal.signal(signal.SIGALRM, ring)
-    signal.alarm(SECONDS)
+def _run(settings: Any, number: int, folder: Path) -> None:
+    """A whole run into a folder that goes again, with the pages and scripts it writes."""
+    results = folder / f"r{number}"
+    draw = (lambda *_: None) if number % FIGURES_EVERY else report_figures.draw
     try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            step()
-        kind, text = "ok", ""
-    except _HangsError:
-        kind, text = "hangs", traceback.format_exc()[-600:]
-    except ArdchoiceError:
-        kind, text = "refused", ""
-    except BaseException:
-        kind, text = "uncaught", traceback.format_exc()[-900:]
+        with patch.object(report_figures, "draw", draw):
+            run_study(_small(settings, number), results, base=folder, force=True)
     finally:
-        signal.alarm(0)
-    return kind, time.perf_counter() - start, text
-
-
-def batch(numbers: list[int], seed: int, runs: int) -> tuple[list[Outcome], int]:
-    """Some tables in this process, and its memory at most."""
-    faulthandler.enable()
-    out: list[Outcome] = []
-    with tempfile.TemporaryDirectory() as folder:
-        for number in numbers:
-            out += through_all(number, seed, Path(folder), number < runs)
-    return out, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024
-
-
-def study(
-    tables: int, runs: int, seed: int, processes: int = 1, first: int = 0
-) -> tuple[list[Outcome], int]:
-    """All tables from a number on, in processes of their own."""
-    pieces = [list(range(a, min(a + BATCH, tables))) for a in range(first, tables, BATCH)]
-    jobs = [(piece, seed, runs) for piece in pieces]
-    context = multiprocessing.get_context("spawn")
-    with context.Pool(processes, maxtasksperchild=1) as pool:
-        each = pool.starmap(batch, jobs, chunksize=1)
-    return [o for found, _ in each for o in found], max(memory for _, memory in each)
+        shutil.rmtree(results, ignore_errors=True)
 
 
 def main() -> None:
     """Print counts, and what was uncaught."""
     parser = argparse.ArgumentParser(description="Mutated tables through all that reads tables.")
-    parser.add_argument("--tables", type=int, default=3500)
-    parser.add_argument("--runs", type=int, default=200)
+    parser.add_argument("--tables", type=int, default=3500, help="number after the last table")
     parser.add_argument("--first", type=int, default=0, help="number of the first table")
+    parser.add_argument("--steps", nargs="*", default=list(STEPS), choices=STEPS)
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--processes", type=int, default=1)
-    parser.add_argument("--quick", action="store_true", help="60 tables, 2 runs")
+    parser.add_argument("--log", type=Path, help="JSON lines; what it has is not done again")
+    parser.add_argument("--quick", action="store_true", help="60 tables")
     given = parser.parse_args()
-    tables, runs = (60, 2) if given.quick else (given.tables, given.runs)
-    outcomes, memory = study(tables, runs, given.seed, given.processes, given.first)
+    numbers = range(given.first, 60 if given.quick else given.tables)
+    report_figures.FORMATS = ("svg",)
+    with tempfile.TemporaryDirectory() as folder:
+        work = partial(through_all, folder=Path(folder), seed=given.seed, steps=given.steps)
+        log = given.log or Path(folder) / "log.jsonl"
+        outcomes = supervise(work, numbers, log, given.processes)
+    print_outcomes(outcomes)
+
+
+def print_outcomes(outcomes: Sequence[Outcome]) -> None:
+    """Counts by step, the longest step, the memory at most, and what must not be."""
     counts = Counter((o.step, o.kind) for o in outcomes)
     print(pd.Series(counts).unstack(fill_value=0).to_string())
     worst = max(outcomes, key=lambda o: o.seconds)
     print(
-        f"{tables - given.first} tables; longest step {worst.seconds:.1f} s "
-        f"(table {worst.number}, {worst.step})"
+        f"{len({o.number for o in outcomes})} tables; longest step {worst.seconds:.1f} s of "
+        f"processor time (table {worst.number}, {worst.step})"
     )
-    print(f"memory at most {memory / 2**20:,.0f} MB, allowed {MOST_BYTES / 2**20:,.0f} MB")
+    most = max(o.megabytes for o in outcomes)
+    print(f"memory at most {most:,.0f} MB, allowed {MOST_BYTES / 2**20:,.0f} MB")
     seen: set[str] = set()
     for o in outcomes:
         if o.kind in ("uncaught", "hangs"):

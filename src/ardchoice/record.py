@@ -349,7 +349,8 @@ class PersonDifferences:
     answers
         Mean number of choices of a person.
     worth
-        Independent answers that they are worth: divided by the design effect.
+        Independent answers that they are worth: divided by the part of the design effect that comes
+        from several answers of a person.
     """
 
     p: float

@@ -122,7 +122,7 @@ class Stages:
                 for name, z in zip(first["coefficient"], first["z"], strict=True)
             )
             each = answers / people
-            effect = max(result.design_effect or 1.0, 1.0)
+            effect = max(result.person_effect or 1.0, 1.0)
             return PersonDifferences(float(joint["p"]), strongest, each, each / effect)
 
         return self.keep.stage("differences", work, result)

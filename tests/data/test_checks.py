@@ -347,6 +347,9 @@ def test_exactly_the_bad_rows_are_dropped_when_asked() -> None:
     problem = the_warning("dropped", lambda: read_table(table, drop_invalid=True))
     says(problem, "4 rows (3, 8, 17, 30) dropped", "drop_invalid=True")
     says(problem, "missing-attribute, missing-covariate, negative-weight, unknown-choice")
+    # With a count by column, the column that costs most first.
+    says(problem, "unknown-choice. TT of CAR (column 'CAR_TT') is missing although CAR is")
+    says(problem, "is available: 2; ", "(column 'CITY') is missing: 1", "WEIGHT", "is negative: 1")
     assert problem.rows == tuple(bad)
     with pytest.warns(ac.ArdchoiceWarning) as caught:
         data = read_table(table, drop_invalid=True)

@@ -1,6 +1,7 @@
 """Clustered tests of nested results, against closed forms, draws and each other."""
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import stats
 
@@ -91,3 +92,39 @@ def test_the_design_effect_of_a_result_is_in_its_summary(
     assert small.design_effect == pytest.approx(expected)
     assert f"Design effect {expected:.1f}: with several answers per person" in small.summary()
     assert max(map(len, small.summary().splitlines())) <= 80
+
+
+def _answers(times: int, weight: np.ndarray | None = None) -> ac.ChoiceData:
+    """Independent answers, `times` of each person: all alike, or with weights all different."""
+    rng, persons = np.random.default_rng(3), 400
+    n = persons * (times if weight is not None else 1)
+    x = rng.normal(size=(n, 2))
+    frame = pd.DataFrame({"x_a": x[:, 0], "x_b": x[:, 1], "id": np.arange(n) % persons})
+    frame["choice"] = np.where(x[:, 0] - x[:, 1] + rng.logistic(size=n) > 0, "a", "b")
+    if weight is None:
+        frame = frame.loc[np.repeat(np.arange(n), times)].reset_index(drop=True)
+    else:
+        frame["w"] = weight[:n]
+    return ac.read_wide(
+        frame, alternatives=["a", "b"], choice="choice", attributes={"x": "x_{alt}"},
+        person="id", weight=None if weight is None else "w",
+    )  # fmt: skip
+
+
+def test_answers_that_are_all_alike_have_their_number_for_a_person_effect() -> None:
+    result = ac.fit_mnl(_answers(3), "a: ASC + x\nb: x")
+    assert result.person_effect == pytest.approx(3.0, rel=1e-9)
+    assert "with several answers per person, variances of estimates" in result.summary()
+
+
+def test_unequal_weights_are_not_put_down_to_answers_of_a_person() -> None:
+    weight = np.random.default_rng(4).lognormal(sigma=1.2, size=800)
+    result = ac.fit_mnl(_answers(2, weight), "a: ASC + x\nb: x")
+    effect, within = result.design_effect, result.person_effect
+    assert effect is not None
+    assert within is not None
+    assert effect > 2.0  # more than two answers of a person can have by themselves
+    assert within == pytest.approx(1.0, abs=0.25)  # the answers are independent
+    text = " ".join(result.summary().split())
+    assert "many independent answers of equal weight" in text
+    assert f"account for a factor of {within:.1f} of it, and unequal weights or" in text

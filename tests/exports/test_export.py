@@ -121,6 +121,18 @@ def test_a_transform_of_the_user_is_named_in_text_and_refused_in_scripts(tmp_pat
         ac.export(result, "biogeme", tmp_path)
 
 
+def test_a_model_without_coefficients_is_readable_and_no_script(tmp_path: Path) -> None:
+    # The criterion may select no term at all, as where all alternatives are chosen alike.
+    result = ac.fit_mnl(small_data(), ac.Specification(()))
+    for package, form in FORMATS.items():
+        if form.is_script:
+            with pytest.raises(ac.ArdchoiceError, match="has no coefficients"):
+                ac.export(result, package, tmp_path)
+        else:
+            written = ac.export(result, package, tmp_path).read_text(encoding="utf-8")
+            assert f"{result.loglik:.3f}" in written
+
+
 def test_what_to_know_of_the_estimates_is_said(tmp_path: Path) -> None:
     data = small_data(400)
     study = ac.specify(data, ac.SearchSpace(data, ["linear"], base="b"))

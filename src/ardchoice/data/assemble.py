@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -12,7 +13,14 @@ import pandas as pd
 from ardchoice._types import AnyArray, Codes, Ints
 from ardchoice.data.checks import check, refuse_one_person
 from ardchoice.data.choices import Attribute, ChoiceData, Covariate
-from ardchoice.data.draft import FIX_OR_DROP, Draft, RowCount, SituationIndex, with_variables
+from ardchoice.data.draft import (
+    FIX_OR_DROP,
+    Draft,
+    RowCount,
+    RowsProblem,
+    SituationIndex,
+    with_variables,
+)
 from ardchoice.data.layout import PlacedRows, RawVariable
 from ardchoice.data.long import LongRows
 from ardchoice.data.number_text import NumberFormat
@@ -41,6 +49,10 @@ from ardchoice.errors import ArdchoiceError, DataError, Problem, first_few
 
 LAYOUTS: Mapping[Layout, type[PlacedRows]] = {"wide": WideRows, "long": LongRows}
 """Layout of a table -> how its rows are placed."""
+MOST_CAUSES_SHOWN = 6
+"""Columns that cost rows, listed where rows are dropped."""
+Causes = Counter[tuple[str, str]]
+"""Code of an error and what is wrong -> how many rows have it."""
 
 
 def refuse_single_alternative(names: Collection[str], options: ReadingOptions) -> None:
@@ -221,7 +233,7 @@ def finish(draft: Draft) -> ChoiceData:
     if errors and draft.source.drop_invalid and all(p.rows for p in errors):
         bad = invalid_rows(errors)
         if len(bad) < len(draft):
-            draft = _without_rows(draft, bad, {p.code for p in errors})
+            draft = _without_rows(draft, bad, causes_of(errors))
             problems = check(draft)
     if any(p.severity == "error" for p in problems):
         raise DataError(problems)
@@ -238,9 +250,17 @@ def invalid_rows(errors: Sequence[Problem]) -> Ints:
     return np.unique(np.concatenate([np.array(p.rows, dtype=np.intp) for p in errors]))
 
 
-def _without_rows(draft: Draft, bad: Ints, codes: set[str]) -> Draft:
+def causes_of(errors: Sequence[Problem]) -> Causes:
+    """How many rows have each of these errors."""
+    causes: Causes = Counter()
+    for e in errors:
+        causes[e.code, e.what if isinstance(e, RowsProblem) else e.code] += len(e.rows)
+    return causes
+
+
+def _without_rows(draft: Draft, bad: Ints, causes: Causes) -> Draft:
     rows = RowCount.of(bad, draft.data.situation)
-    note = dropped_rows(rows, draft.source, codes, bad)
+    note = dropped_rows(rows, draft.source, causes, bad)
     left = draft.take(np.setdiff1d(np.arange(len(draft)), bad))
     if draft.learning:
         used = without_unused_levels(left.data, count(left))
@@ -248,11 +268,15 @@ def _without_rows(draft: Draft, bad: Ints, codes: set[str]) -> Draft:
     return replace(left, found=(note, *(p for p in draft.found if p.severity != "error")))
 
 
-def dropped_rows(rows: RowCount, source: Source, codes: set[str], positions: Ints) -> Problem:
-    """The warning that rows with errors were dropped."""
+def dropped_rows(rows: RowCount, source: Source, causes: Causes, positions: Ints) -> Problem:
+    """The warning that rows with errors were dropped, with a count by column."""
     dropped = rows.text(source.situation_unit)
-    text = f"{dropped} dropped, as drop_invalid=True asks: {', '.join(sorted(codes))}."
-    return Problem("warning", "dropped", text, tuple(positions.tolist()))
+    codes = sorted({code for code, _ in causes})
+    text = f"{dropped} dropped, as drop_invalid=True asks: {', '.join(codes)}."
+    each = [f"{what}: {n:,}" for (_, what), n in causes.most_common(MOST_CAUSES_SHOWN)]
+    if len(causes) > MOST_CAUSES_SHOWN:
+        each.append(f"and {len(causes) - MOST_CAUSES_SHOWN} more")
+    return Problem("warning", "dropped", f"{text} {'; '.join(each)}.", tuple(positions.tolist()))
 
 
 # -- Levels that no row has ------------------------------------------------------------------------

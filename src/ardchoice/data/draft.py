@@ -42,6 +42,19 @@ def rows_text(rows: Ints, ids: AnyArray, unit: str) -> str:
     return RowCount.of(rows, ids).text(unit)
 
 
+@dataclass(frozen=True)
+class RowsProblem(Problem):
+    """A problem of some rows.
+
+    Attributes
+    ----------
+    what
+        What is wrong and where (column, alternative), without the rows.
+    """
+
+    what: str = ""
+
+
 @dataclass(frozen=True, eq=False)
 class SituationIndex:
     """The choice situation of every row of a column.
@@ -66,7 +79,7 @@ class SituationIndex:
             return []
         rows = np.unique(self.position[mask])
         text = f"{what}: {rows_text(rows, self.ids, self.unit)}. {fix}"
-        return [Problem("error", code, text, tuple(rows.tolist()))]
+        return [RowsProblem("error", code, text, tuple(rows.tolist()), what)]
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,6 +21,7 @@ from ardchoice._types import AnyArray, Codes, Ints
 from ardchoice.data.assemble import (
     LAYOUTS,
     assemble,
+    causes_of,
     dropped_rows,
     finish,
     invalid_rows,
@@ -222,7 +223,7 @@ class _Streamed:
         self.folder, self.options, self.like, self.about = folder, options, like, about
         self.writer, self.n = _Writer(folder), 0
         # Rows with errors: how many, why, where, and the first of them.
-        self.invalid, self.codes = RowCount(), set[str]()
+        self.invalid, self.causes = RowCount(), causes_of([])
         self.positions: list[Ints] = []
         self.frames: list[tuple[Ints, pd.DataFrame]] = []
         self.all_rows: Tally | None = None
@@ -276,7 +277,7 @@ class _Streamed:
         bad = invalid_rows(errors)
         mask = np.isin(np.arange(len(draft)), bad)
         self.invalid += RowCount.of(bad, draft.data.situation)
-        self.codes |= {e.code for e in errors}
+        self.causes += causes_of(errors)
         self.positions.append(self.n + bad)
         if self.invalid.n <= MOST_INVALID_ROWS:
             at = mask
@@ -309,7 +310,7 @@ class _Streamed:
         data = template
         if self.invalid.n:
             positions = np.concatenate(self.positions)
-            found.insert(0, dropped_rows(self.invalid, first.source, self.codes, positions))
+            found.insert(0, dropped_rows(self.invalid, first.source, self.causes, positions))
             if self.like is None:
                 used = without_unused_levels(data, counted)
                 data, counted, lookups = used.data, used.counted, used.lookups

@@ -185,16 +185,31 @@ class Estimates:
 
         None without persons. Estimates that diverge have no part in it.
         """
-        if "cluster" not in self.covariances:
+        return None if "cluster" not in self.covariances else self._score_variance("cluster")
+
+    @property
+    def person_effect(self) -> float | None:
+        """The part of `design_effect` that comes from several answers of a person.
+
+        tr(H⁻¹J) with scores summed by person, relative to that of single answers. Unequal weights,
+        and what the model gets wrong of single answers, are in both. None without persons, and for
+        families that know of persons, which have no scores of single answers.
+        """
+        if self.design_effect is None or self.family.panel:
             return None
-        classical, clustered = self.covariances["classical"], self.covariances["cluster"]
+        alone = self._score_variance("robust")
+        return self.design_effect / alone if alone else None
+
+    def _score_variance(self, kind: Covariance) -> float | None:
+        """tr(H⁻¹J) / P of estimates that do not diverge; None without any."""
+        classical, other = self.covariances["classical"], self.covariances[kind]
         known = np.flatnonzero(~np.isnan(np.diag(classical)))
         if self.restriction is not None:  # one of those that are equal, none that is fixed
             known = np.intersect1d(known, self.restriction.turn.argmax(axis=0))
         if not len(known):
             return None
         at = np.ix_(known, known)
-        return float(np.trace(np.linalg.solve(classical[at], clustered[at])) / len(known))
+        return float(np.trace(np.linalg.solve(classical[at], other[at])) / len(known))
 
     @property
     def is_infinite(self) -> npt.NDArray[np.bool_]:

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ESTIMATES_HEAD = ["coefficient", "estimate", "std err", "z", "p"]
 MOST_IN_NOTEBOOK = 60
 """Coefficients that a notebook shows."""
+NOTEWORTHY_EFFECT = 1.2
+"""A design effect from which its causes are told apart."""
 KIND = {
     "classical": "classical standard errors",
     "robust": "robust standard errors",
@@ -64,10 +66,20 @@ def design_effect_sentence(result: Result) -> str:
     effect, persons = result.design_effect, result.n_persons
     if effect is None or persons is None or persons >= result.n_situations:
         return ""
+    answers = f"{result.n_situations:,} answers say as much as {result.n_situations / effect:,.0f}"
+    within = result.person_effect or effect
+    if effect <= max(NOTEWORTHY_EFFECT, within**2):  # most of it is due to persons
+        return (
+            f"Design effect {effect:.1f}: with several answers per person, variances of estimates "
+            f"are {effect:.1f} times those of as many independent answers; {answers}."
+        )
+    others = "what the model gets wrong of single answers"
+    if result.data.weight is not None:
+        others = f"unequal weights or {others}"
     return (
-        f"Design effect {effect:.1f}: with several answers per person, variances of estimates are "
-        f"{effect:.1f} times those of as many independent answers; {result.n_situations:,} answers "
-        f"say as much as {result.n_situations / effect:,.0f}."
+        f"Design effect {effect:.1f}: variances of estimates are {effect:.1f} times those of as "
+        f"many independent answers of equal weight; {answers}. Several answers per person account "
+        f"for a factor of {within:.1f} of it, and {others} for {effect / within:.1f}."
     )
 
 

@@ -102,6 +102,11 @@ def export_result(
         )
     if form.is_script:
         model = describe(result, file)
+        if not model.parameters:
+            raise ArdchoiceError(
+                f"The model has no coefficients, so a script for {form.title} would have nothing "
+                "to estimate. Export to 'text' or 'latex'."
+            )
         context = script_context(model, form, file.name, notes) | family_context(result, model)
         context |= {"sizes": sizes_of(result, model)}
         write(file, render(result, package, context))

@@ -105,9 +105,9 @@ def _terms_and_tastes(record: StudyRecord) -> str:
             break_long_words=False,
         )
     text = (
-        f"Design effect of interactions (median): {selection.design_effect:.1f} in the multinomial "
-        f"logit, {selection.design_effect_left:.2f} with these random coefficients; about 1 where "
-        "they explain why answers of a person are alike."
+        f"Design effect of {selection.medians_of} (median): {selection.design_effect:.1f} in the "
+        f"multinomial logit, {selection.design_effect_left:.2f} with these random coefficients; "
+        "about 1 where they explain why answers of a person are alike."
     )
     beside = (
         f"Beside it, the multinomial logit selects {len(selection.mnl)} terms with "

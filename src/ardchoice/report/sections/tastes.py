@@ -51,7 +51,7 @@ def _decided(found: Findings, joint: TermsAndTastes) -> list[Part]:
         "Design effect",
         f"{selection.design_effect:.1f} in the multinomial logit, "
         f"{selection.design_effect_left:.2f} with the random coefficients (median over "
-        "interactions): "
+        f"{selection.medians_of}): "
         + (
             "they explain why answers of a person are alike."
             if explained

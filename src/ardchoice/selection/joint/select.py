@@ -45,8 +45,9 @@ class JointSelection:
     explained
         Terms of the multinomial logit that random coefficients explain -> which.
     design_effect, design_effect_left
-        Median over interactions, in the multinomial logit and with the random coefficients: about
-        one where these explain how much alike the answers of a person are.
+        Median over interactions (over all terms where no candidate is one), in the multinomial
+        logit and with the random coefficients: about one where these explain how much alike the
+        answers of a person are.
     rounds
         Of the alternation.
     persons
@@ -70,6 +71,11 @@ class JointSelection:
     def random(self) -> dict[str, str]:
         """Name -> distribution of the random coefficients, as `Mixed` takes them."""
         return {c.name: c.distribution for c in self.candidates if c.selected}
+
+    @property
+    def medians_of(self) -> str:
+        """What the design effects are medians over: ``"interactions"`` or ``"terms"``."""
+        return "interactions" if any(t.by for t in self.specification.reasons) else "terms"
 
     def family_of(self, asked: Mixed) -> Family:
         """With the random coefficients; the multinomial logit where there are none."""
