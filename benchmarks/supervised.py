@@ -175,18 +175,19 @@ def _ring(_number: int, _frame: FrameType | None) -> None:
 
 def _outcome(number: int, name: str, label: str, call: Callable[[], object]) -> Outcome:
     start, text = time.process_time(), ""
-    signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            call()
+            signal.setitimer(signal.ITIMER_PROF, PROCESSOR_SECONDS)
+            try:
+                call()
+            finally:
+                signal.setitimer(signal.ITIMER_PROF, 0.0)
         kind = "ok"
     except ArdchoiceError:
         kind = "refused"
     except BaseException as error:
         kind = "hangs" if isinstance(error, _HangsError) else "uncaught"
         text = f"{label}: {traceback.format_exc()[-1500:]}"
-    finally:
-        signal.setitimer(signal.ITIMER_PROF, 0.0)
     most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
     return Outcome(number, name, kind, time.process_time() - start, most, text)

@@ -1,6 +1,10 @@
 """Seeds and solvers that are none, cells that are no values: errors that say what was meant."""
 
+import os
 from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from unittest.mock import patch
 
 import numpy as np
 import pandas as pd
@@ -155,10 +159,44 @@ def test_classes_and_constants_may_lie_anywhere() -> None:
         assert logliks[1] == pytest.approx(logliks[0], rel=1e-7)
 
 
-def test_mutated_tables_end_in_an_answer_or_an_error(load) -> None:
-    mutated = load("mutated_tables")
-    outcomes, memory = mutated.batch(list(range(24)), 5, 1)
+def test_mutated_tables_end_in_an_answer_or_an_error(load, tmp_path: Path) -> None:
+    mutated, workers = load("mutated_tables"), load("supervised")
+    work = partial(mutated.through_all, folder=tmp_path, seed=5, steps=mutated.STEPS[:-1])
+    log = tmp_path / "log.jsonl"
+    outcomes = workers.supervise(work, range(24), log, 1)
     assert {o.kind for o in outcomes} == {"ok", "refused"}, [
         o.text for o in outcomes if o.kind not in ("ok", "refused")
     ]
-    assert memory < mutated.MOST_BYTES
+    assert {o.number for o in outcomes} == set(range(24))
+    assert max(o.megabytes for o in outcomes) * 2**20 < workers.MOST_BYTES
+    # What the log has is not done again.
+    lines = log.read_text(encoding="utf-8")
+    assert workers.supervise(work, range(24), log, 1) == outcomes
+    assert log.read_text(encoding="utf-8") == lines
+
+
+def test_workers_survive_steps_that_die_loop_or_ask_for_too_much(load, tmp_path: Path) -> None:
+    workers = load("supervised")
+
+    def forever() -> None:
+        while True:
+            pass
+
+    calls = {
+        0: lambda: None,
+        1: lambda: os._exit(9),
+        2: lambda: bytearray(2 * workers.MOST_BYTES),
+        3: forever,
+        4: lambda: ac.load("no such study"),
+        5: lambda: None,
+    }
+
+    def work(number: int):
+        yield "call", "a job", calls[number]
+
+    with patch.object(workers, "PROCESSOR_SECONDS", 1.0):
+        outcomes = workers.supervise(work, range(6), tmp_path / "log.jsonl", 1)
+    assert [o.number for o in outcomes] == list(range(6))
+    assert [o.kind for o in outcomes] == ["ok", *["uncaught"] * 2, "hangs", "refused", "ok"]
+    assert "the process ended with 9" in outcomes[1].text
+    assert "MemoryError" in outcomes[2].text

@@ -9,7 +9,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.estimation.cross_validation import CrossValidation, Fold, FoldScore
-from ardchoice.evaluation import alarms, baselines, evaluate
+from ardchoice.evaluation import alarms, baselines, evaluate, willingness_to_pay
 from ardchoice.evaluation.baselines import identified
 from ardchoice.evaluation.evaluate import _difference_error
 from ardchoice.space import parse_term
@@ -42,6 +42,21 @@ def test_a_study_with_the_right_signs_has_no_alarm() -> None:
     study = replace(study, evaluation=evaluate(study, folds=3))
     assert alarms(study) == []
     assert "✗" not in study.summary()
+
+
+def test_a_negative_value_of_time_is_an_alarm_where_all_signs_are_right() -> None:
+    # As where the mean of what each would pay has another sign than coefficients have.
+    data = made(900, 1, usual)
+    study = ac.specify(data, ac.SearchSpace(data))
+    found = willingness_to_pay(study)
+    assert found.frame is not None
+    assert alarms(study, found) == []
+    time = (found.frame["attribute"] == "TT") & (found.frame["alternative"] == "B")
+    assert time.sum() == 1
+    below = found.frame.assign(estimate=found.frame["estimate"].where(~time, -2.5))
+    (note,) = alarms(study, replace(found, frame=below))
+    assert (note.verdict, note.title) == ("bad", "Negative value of time")
+    assert note.text == "TT of B: -2.5."
 
 
 def worse(study: ac.Study, **changes: float) -> ac.Study:
