@@ -41,6 +41,34 @@ def test_a_study_file_derives_and_filters_like_python(tmp_path: Path) -> None:
     assert data.covariates["LONG"].levels == ("0", "1")
 
 
+@pytest.mark.filterwarnings("ignore::ardchoice.ArdchoiceWarning")
+def test_encoding_separator_and_decimal_sign_of_a_study_file_are_those_of_the_table(
+    tmp_path: Path,
+) -> None:
+    path = write_study(tmp_path)
+    expected = read_settings(path).read_choices(tmp_path)
+    table = ac.datasets.swissmetro().head(900)
+    table["TRAIN_TT"] = table["TRAIN_TT"] / 8
+    given = 'separator = "~"\nencoding = "cp437"\ndecimal = ","\n\n[data.alternatives]'
+    text = STUDY.replace("[data.alternatives]", given).replace("[1, 2]", '["ä1", "ä2"]')
+    path.write_text(text.replace("[3, 4, 5]", '["ä3", "ä4", "ä5"]'), encoding="utf-8")
+    table["AGE"] = "ä" + table["AGE"].astype(str)
+    table.to_csv(tmp_path / "swissmetro.csv", index=False, sep="~", decimal=",", encoding="cp437")
+    data = read_settings(path).read_choices(tmp_path)
+    np.testing.assert_array_equal(data.chosen(), expected.chosen())
+    at = data.available[0]
+    np.testing.assert_array_equal(
+        data.attributes["TT"].of(0)[at], expected.attributes["TT"].of(0)[at] / 8
+    )
+    age, before = data.covariates["AGE"], expected.covariates["AGE"]
+    assert age.levels is not None
+    assert before.levels is not None
+    np.testing.assert_array_equal(
+        np.array(age.levels)[age.values.astype(int)],
+        np.array(before.levels)[before.values.astype(int)],
+    )
+
+
 def test_they_are_written_and_read_again() -> None:
     settings = parse_settings(MORE)
     assert parse_settings(to_toml(settings)) == settings

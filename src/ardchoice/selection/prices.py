@@ -70,7 +70,7 @@ def formula_of(criterion: Criterion, persons: int | None) -> str:
     if d is not None and not flat:
         some = d[d > 1]
         text += (
-            f" {persons:,} persons have several answers: a term with the design effect D costs "
+            f" {persons:,} persons answered: a term with the design effect D costs "
             f"d ln(n/d) rather than ln n (with K columns, as much for the same chance of noise), "
             f"d = 1 + s (D - 1) with s = {INTERACTION_SHARE:g} for interactions, {FORM_SHARE:g} "
             f"for a form in place of the linear one and 0 for other main terms; d is "

@@ -136,7 +136,7 @@ def _notes(found: Findings) -> list[Note]:
     notes.append(Note("plain", f"A {family.title.lower()}", family.assumption))
     formula, effect = record.specification.formula, design_effect_sentence(record.result)
     notes += [Note("plain", "The criterion", formula)] if formula else []
-    notes += [Note("plain", "Several answers per person", effect)] if effect else []
+    notes += [Note("plain", "Effective number of answers", effect)] if effect else []
     notes += [Note("look", "A note on the selection", text) for text in record.specification.notes]
     notes += [Note("look", "A note on the estimates", text) for text in record.notes]
     return [*notes, *notes_on_estimates(found), *found.evaluation.notes]
