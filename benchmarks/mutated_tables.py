@@ -395,8 +395,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="60 tables")
     given = parser.parse_args()
     numbers = range(given.first, 60 if given.quick else given.tables)
-    report_figures.FORMATS = ("svg",)
-    with tempfile.TemporaryDirectory() as folder:
+    svg_only = patch.object(report_figures, "FORMATS", ("svg",))
+    with svg_only, tempfile.TemporaryDirectory() as folder:
         work = partial(through_all, folder=Path(folder), seed=given.seed, steps=given.steps)
         log = given.log or Path(folder) / "log.jsonl"
         outcomes = supervise(work, numbers, log, given.processes)

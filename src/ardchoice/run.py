@@ -240,8 +240,9 @@ class _RunFolder:
 
     def _last(self) -> dict[str, Any]:
         """The state of the last run here, as it wrote it."""
+        path = self.folder / RUN_FILE
         try:
-            found = json.loads((self.folder / RUN_FILE).read_bytes())
+            found = json.loads(path.read_bytes()) if path.is_file() else {}
         except (OSError, ValueError, RecursionError):
             return {}
         return found if isinstance(found, dict) else {}

@@ -7,6 +7,7 @@ import os
 import re
 import subprocess
 import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,7 @@ import pytest
 
 import ardchoice as ac
 from ardchoice.errors import ArdchoiceError
+from ardchoice.saved import is_saved_result
 from ardchoice.saved.upgrades import SCHEMA_VERSION
 from saved.saved_support import differences, plain_study
 
@@ -177,6 +179,49 @@ def test_nothing_is_ever_unpickled(place: Path, tmp_path: Path, kind: str) -> No
     signed(place, lambda c: c.update(files={arrays: digest}))
     refuses(place, arrays)
     assert not trace.exists()
+
+
+def bomb(bytes_of_zeros: int, shape: tuple[int, ...]) -> bytes:
+    """An .npz file of one array that declares a shape, and has so many zeros."""
+    header, out = io.BytesIO(), io.BytesIO()
+    about = {"descr": "<f8", "fortran_order": False, "shape": shape}
+    np.lib.format.write_array_header_1_0(header, about)
+    with (
+        zipfile.ZipFile(out, "w", zipfile.ZIP_DEFLATED) as archive,
+        archive.open("study/data/available.npy", "w", force_zip64=True) as file,
+    ):
+        file.write(header.getvalue())
+        for _ in range(bytes_of_zeros >> 20):
+            file.write(bytes(1 << 20))
+    return out.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("megabytes", "numbers", "said"),
+    [(70, 70 << 17, "bytes unpack to 73,400,"), (1, 1 << 40, "cannot be read")],
+)
+def test_arrays_that_unpack_or_declare_too_much_are_refused(
+    place: Path, megabytes: int, numbers: int, said: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("ardchoice.saved.arrays.LARGE_BYTES", 64 << 20)
+    arrays, content = files(place)[0], bomb(megabytes << 20, (numbers,))
+    assert len(content) < 100_000
+    (place / arrays).write_bytes(content)
+    digest = hashlib.sha256(content).hexdigest()
+    signed(place, lambda c: c.update(files={arrays: digest}))
+    refuses(place, arrays, said)
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+@pytest.mark.parametrize("which", [0, -1])
+def test_a_named_pipe_in_place_of_a_file_is_refused_without_waiting(
+    place: Path, which: int
+) -> None:
+    name = files(place)[which]
+    (place / name).unlink()
+    os.mkfifo(place / name)
+    assert not is_saved_result(place)
+    refuses(place, name)
 
 
 # -- Where to look ---------------------------------------------------------------------------------

@@ -1,5 +1,7 @@
 """A study file is read, or every mistake in it is told with its place."""
 
+import os
+
 import pytest
 from settings_support import STUDY, write_study
 
@@ -179,6 +181,13 @@ def test_files_that_are_no_study_files_are_refused(tmp_path):
         read_settings(tmp_path / "study.toml")
     (tmp_path / "study.toml").write_bytes(b"#" * 6_000_000)
     with pytest.raises(SettingsError, match="no study file"):
+        read_settings(tmp_path / "study.toml")
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs named pipes")
+def test_a_named_pipe_is_no_study_file(tmp_path):
+    os.mkfifo(tmp_path / "study.toml")
+    with pytest.raises(ac.ArdchoiceError, match="is not a file but a pipe"):
         read_settings(tmp_path / "study.toml")
 
 

@@ -108,8 +108,9 @@ def _write_index(
 
 def is_saved_result(folder: str | Path) -> bool:
     """Whether a folder has a model that was estimated by hand, not a study."""
+    index = Path(folder) / INDEX_FILE
     try:
-        content = json.loads((Path(folder) / INDEX_FILE).read_bytes())
+        content = json.loads(index.read_bytes()) if index.is_file() else None  # a pipe would wait
     except (OSError, ValueError, RecursionError):
         return False
     return isinstance(content, dict) and content.get("format") == RESULT_FORMAT
@@ -210,6 +211,8 @@ class _SavedFolder:
 
     def _read(self, name: str, read: Callable[[Path], T]) -> T:
         path = self.folder / name
+        if path.exists() and not path.is_file():
+            raise self._damaged(name, "it is no file but a folder, a pipe or a device")
         try:
             return read(path)
         except FileNotFoundError:

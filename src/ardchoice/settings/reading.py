@@ -57,6 +57,8 @@ def settings_text(path: Path) -> str:
     """The text of a study file."""
     if path.is_dir():
         raise ArdchoiceError(f"'{path}' is a folder; a study file such as study.toml is wanted.")
+    if path.exists() and not path.is_file():
+        raise ArdchoiceError(f"'{path}' is not a file but a pipe or a device: give a study file.")
     if not path.is_file():
         folder = path.parent if path.parent.is_dir() else Path()
         hint = did_you_mean(path.name, sorted(p.name for p in folder.glob("*.toml")))
