@@ -77,6 +77,14 @@ def _is_na(reader: Reader, made: CallMade) -> Any:
     return apply("is_missing", as_form(made.get(0)))
 
 
+def _estimate(reader: Reader, made: CallMade) -> Any:
+    """The table as it is estimated on: what a script changes later is for its predictions."""
+    database = reader.top.values.get("database")
+    if isinstance(database, Table):
+        reader.captured.append(("estimated", Record("table", {"database": database.copy()})))
+    return Unknown(reader.doubt_of(made, "estimates are not known"))
+
+
 def _other(reader: Reader, made: CallMade) -> Any:
     reader.doubts.append(reader.doubt_of(made, f"{made.name} is not read"))
     return Unknown(reader.doubt_of(made, f"{made.name} is not read"))
@@ -89,8 +97,11 @@ APOLLO: Mapping[str, Callable[[Reader, CallMade], Any]] = {
     "colon": _colon,
     **dict.fromkeys(MODELS, _model),
     **dict.fromkeys(OTHER, _other),
+    "apollo_estimate": _estimate,
     "names": _names,
-    **dict.fromkeys(("identity", "suppressWarnings", "data_frame", "as_data_frame"), _first),
+    **dict.fromkeys(
+        ("identity", "suppressWarnings", "data_frame", "as_data_frame", "which"), _first
+    ),
     "is_na": _is_na,
 }
 
@@ -99,7 +110,8 @@ def apollo_model(reader: Reader) -> Captured | None:
     """The model, by following the function of probabilities; None where there is none."""
     values = reader.top.values
     captured = Captured("apollo")
-    database = values.get("database")
+    estimated = [r.values["database"] for kind, r in reader.captured if kind == "estimated"]
+    database = estimated[-1] if estimated else values.get("database")
     captured.table = database if isinstance(database, Table) else Table()
     if isinstance(database, Unknown):
         captured.doubts.append(database.doubt)

@@ -78,6 +78,8 @@ class Reader(Evaluator):
         """The last value of every name, wherever it was given."""
         self.known: frozenset[str] = frozenset()
         """Functions of the script whose meaning is known, so that they are not followed."""
+        self.verbs: Mapping[str, Callable[[Reader, ast.Call, Names], Any]] = {}
+        """Functions whose arguments are about the columns of a table."""
 
     # -- Statements -------------------------------------------------------------------------
 
@@ -431,6 +433,9 @@ class Reader(Evaluator):
                 function = on.values[node.func.attr]
         else:
             function = self.value(node.func, names)
+        verb = self.verbs.get(function.last) if isinstance(function, Foreign) else None
+        if verb is not None and (found := verb(self, node, names)) is not NotImplemented:
+            return found
         call = self.call_made(node, function, on, names)
         handler = self.calls.get(call.name)
         if isinstance(function, Function) and call.name not in self.known:

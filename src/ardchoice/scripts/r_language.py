@@ -33,6 +33,7 @@ _BINDING = {
     **dict.fromkeys(("==", "!=", "<", ">", "<=", ">="), 6),
     **dict.fromkeys("+-", 7),
     **dict.fromkeys("*/", 8),
+    "|>": 9,
     ":": 10,
     "^": 12,
 }
@@ -310,6 +311,10 @@ class _Parser:
             return ast.Compare(left, [_COMPARED[token.text]()], [right])
         if token.text == "%in%":
             return ast.Compare(left, [ast.In()], [right])
+        if token.text in ("%>%", "|>"):  # the first argument of what follows
+            if isinstance(right, ast.Call):
+                return ast.Call(right.func, [left, *right.args], right.keywords)
+            return ast.Call(_function_name(right), [left], [])
         if token.text == "%%":
             return ast.BinOp(left, ast.Mod(), right)
         name = "colon" if token.text == ":" else "operator"

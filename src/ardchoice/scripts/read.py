@@ -21,6 +21,7 @@ from ardchoice.scripts.long_tables import LONG, pylogit_model, xlogit_model
 from ardchoice.scripts.model import ScriptModel
 from ardchoice.scripts.own import is_own, own_long_model, own_model, own_reader
 from ardchoice.scripts.r_language import parse_r
+from ardchoice.scripts.r_tables import VERBS, given_tables
 
 PACKAGES = ("biogeme", "pylogit", "xlogit", "apollo")
 LARGEST = 2_000_000
@@ -147,6 +148,8 @@ def _captured(
 ) -> Captured | None:
     if package == "apollo":
         reader = Reader(text, APOLLO)
+        reader.verbs = VERBS
+        reader.top.values |= given_tables(text)
         own_reader(reader, text)
         reader.follow(parse_r(text))
         captured = apollo_model(reader)
