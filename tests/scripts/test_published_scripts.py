@@ -17,6 +17,8 @@ ESTIMATE = 5e-4
 """Estimates are published to four digits or more."""
 SIMPLE = -5331.252
 """Of Biogeme's b01logit, in its documentation."""
+SEGMENTED = -4943.895
+"""Of the same with constants segmented by gender and season ticket, its example b01b."""
 PYLOGIT_PUBLISHED = {
     "ASC Train": -1.2929,
     "ASC Swissmetro": -0.5026,
@@ -66,6 +68,29 @@ def test_biogemes_first_example_with_its_module_of_data(
     assert estimates(model, result) == pytest.approx(published, abs=ESTIMATE)
     assert model.table == "swissmetro.dat"
     assert list(model.reading["alternatives"]) == ["TRAIN", "SM", "CAR"]
+
+
+def test_biogemes_segmented_constants(table: pd.DataFrame, tmp_path: Path) -> None:
+    (tmp_path / "swissmetro_data.py").write_text(BIOGEME_DATA)
+    segments = """
+from biogeme.segmentation import DiscreteSegmentationTuple, Segmentation
+by = [
+    database.generate_segmentation(variable='MALE', mapping={0: 'female', 1: 'male'}),
+    DiscreteSegmentationTuple(variable=GA, mapping={1: 'pass', 0: 'none'}, reference='none'),
+]
+ASC_CAR = Segmentation(ASC_CAR, by).segmented_beta()
+ASC_TRAIN = Segmentation(ASC_TRAIN, by).segmented_beta()
+"""
+    script = BIOGEME.replace("    database, CHOICE,", "    database, GA, CHOICE,")
+    script = script.replace("\nV1 = ", f"{segments}\nV1 = ", 1)
+    (tmp_path / "segmented.py").write_text(script)
+    model = ac.read_specification(tmp_path / "segmented.py")
+    result = estimated(model, table)
+    assert result.loglik == pytest.approx(SEGMENTED, abs=LOGLIK)
+    found = estimates(model, result)
+    assert found["ASC_TRAIN_diff_pass"] == pytest.approx(1.8893, abs=ESTIMATE)
+    assert found["ASC_CAR_diff_male"] == pytest.approx(0.4081, abs=ESTIMATE)
+    assert found["ASC_CAR_ref"] == pytest.approx(-0.6129, abs=ESTIMATE)
 
 
 def test_names_of_a_module_that_is_not_there_are_columns_and_said(table: pd.DataFrame) -> None:

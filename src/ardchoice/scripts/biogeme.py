@@ -31,6 +31,7 @@ from ardchoice.scripts.forms import (
     symbol,
 )
 from ardchoice.scripts.interpret import CallMade, Reader
+from ardchoice.scripts.segmentation import segmentation, segmentation_tuple, segmented_beta
 from ardchoice.scripts.values import Doubt, Record, Table, Unknown, as_form, later, negated
 
 LOGITS = (
@@ -210,6 +211,9 @@ BIOGEME: Mapping[str, Callable[[Reader, CallMade], Any]] = {
     **dict.fromkeys(("piecewise_variables", "piecewiseVariables"), _pieces),
     **dict.fromkeys(("LinearUtility", "bioLinearUtility"), _linear),
     "LinearTermTuple": _term,
+    **dict.fromkeys(("DiscreteSegmentationTuple", "generate_segmentation"), segmentation_tuple),
+    "Segmentation": segmentation,
+    "segmented_beta": segmented_beta,
     **dict.fromkeys(("MonteCarlo", "PanelLikelihoodTrajectory"), _first),
     "BIOGEME": _model,
     "globals": _globals,

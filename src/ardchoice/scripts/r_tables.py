@@ -15,9 +15,10 @@ from ardchoice.scripts.interpret import Names, Reader
 from ardchoice.scripts.values import Foreign, Table
 
 Verb = Callable[[Reader, ast.Call, Names], Any]
+_MADE = r"^[ \t]*database[ \t]*(?:=|<-)[ \t]*"
 _GIVEN = re.compile(
-    r"^[ \t]*database[ \t]*(?:=|<-)[ \t]*([A-Za-z][\w.]*)[ \t]*(?:$|\[|#|%>%|\|>)"
-    r"|^[ \t]*database[ \t]*(?:=|<-)[ \t]*(?:\w+::)?(?:subset|filter|mutate|transform)\([ \t]*([A-Za-z][\w.]*)",
+    rf"{_MADE}([A-Za-z][\w.]*)[ \t]*(?:$|\[|#|%>%|\|>)"
+    rf"|{_MADE}(?:\w+::)?(?:subset|filter|mutate|transform)\([ \t]*([A-Za-z][\w.]*)",
     re.MULTILINE,
 )
 """What ``database`` is made of, where that is a name."""
