@@ -48,11 +48,24 @@ def test_willingness_to_pay_with_a_fixed_cost_is_the_taste_divided_by_it(result)
     assert wtp["opposite"] == pytest.approx(row.loc["*: TT", "opposite"])
 
 
-def test_a_cost_that_may_be_zero_leaves_no_mean_of_the_ratio(data):
-    mixed = ac.fit(data, SPEC, family=ac.Mixed({"*: CO": "normal"}))
+@pytest.mark.parametrize("kind", ["normal", "-truncated"])
+@pytest.mark.filterwarnings("ignore::ardchoice.errors.ConvergenceWarning")
+def test_a_cost_with_a_density_at_zero_leaves_no_mean_of_the_ratio(data, kind):
+    mixed = ac.fit(data, SPEC, family=ac.Mixed({"*: CO": kind}), max_iterations=4)
     row = mixed.tastes().set_index("taste").loc["*: TT / CO"]
     assert np.isnan(row["mean"])
+    assert np.isnan(row["sd"])
     assert np.isfinite(row["median"])
+
+
+def test_a_lognormal_cost_has_the_mean_of_a_lognormal_ratio(data):
+    mixed = ac.fit(data, SPEC, family=ac.Mixed({"*: CO": "-lognormal"}))
+    a, sd = mixed.estimates["*: CO"], mixed.estimates["sd(*: CO)"]
+    row = mixed.tastes().set_index("taste").loc["*: TT / CO"]
+    # β = -exp(a + sd z): E[1 / β] = -exp(-a + sd² / 2), and the median is -exp(-a).
+    median = -mixed.estimates["*: TT"] * np.exp(-a)
+    assert row["median"] == pytest.approx(median, rel=1e-2)
+    assert row["mean"] == pytest.approx(median * np.exp(sd**2 / 2), rel=0.05)
 
 
 def test_a_multinomial_logit_has_no_distribution_of_tastes(data):

@@ -437,7 +437,8 @@ class Result(Estimates):
         DataFrame
             taste, kind (taste or WTP), distribution, mean, sd, p10, median, p90; opposite, the
             share of persons whose sign is not that of the median, with its interval low, high. Mean
-            and sd are missing where they do not exist: a ratio whose cost may be zero.
+            and sd are missing where they do not exist: a ratio whose cost may be near zero, in any
+            distribution but the lognormal.
 
         Examples
         --------

@@ -28,8 +28,9 @@ PARAMETER_DRAWS = 200
 INTERVAL_NODES = 512
 """Of the tastes at each of them."""
 SHARES = (0.1, 0.5, 0.9)
-BOUNDED = frozenset({"lognormal", "truncated"})
-"""Distributions of a cost by which one may divide: they stay away from zero."""
+DIVISIBLE = frozenset({"lognormal", "fixed"})
+"""Distributions of a cost by which one may divide. A truncated normal has a density above zero at
+zero, so that the mean of 1 / cost does not exist: ∫ dx / x diverges there."""
 SHOWN_SHARE = 0.98
 """Of the persons that a figure shows: tails would leave no room for the rest."""
 MOST_PANELS = 12
@@ -116,7 +117,7 @@ def distributions(
         sign = 1.0 if is_saved(str(term.what)) else -1.0
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = sign * top[0] / bottom[0]
-        has_moments = bottom[1] in BOUNDED or bottom[1] == "fixed"
+        has_moments = bottom[1] in DIVISIBLE
         name = f"{result.names[column]} / {cost}"
         out.append(Taste(name, WTP, f"{top[1]} / {bottom[1]}", ratio, has_moments))
     return out
