@@ -10,6 +10,7 @@ from ardchoice.expressions.syntax import (
     ExpressionError,
     Literal,
     Operation,
+    Place,
     column_names,
 )
 
@@ -22,6 +23,7 @@ __all__ = [
     "ExpressionError",
     "Literal",
     "Operation",
+    "Place",
     "column_names",
     "evaluate",
     "evaluate_condition",

@@ -6,8 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from ardchoice.expressions import Column, Expression, Literal
-from ardchoice.expressions.syntax import Place
+from ardchoice.expressions import Column, Expression, Literal, Place
 from ardchoice.scripts.forms import (
     Form,
     Obscure,
