@@ -51,7 +51,7 @@ from ardchoice.families.mixed.structure import (
 )
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.registry import register_family
-from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step
+from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step, single_blas_thread
 
 Space = Literal["preference", "wtp"]
 """What coefficients are: of utility, or willingness to pay."""
@@ -415,8 +415,9 @@ class Mixed(Family):
         tastes = population(structure, phi, self.seed)
         count = tastes.beta.shape[1]
         value = np.empty((block.shape[1], count))
-        for chunk in chunks(block, structure, phi, tastes):
-            value[chunk.rows] = chunk.log_total
+        with single_blas_thread():
+            for chunk in chunks(block, structure, phi, tastes):
+                value[chunk.rows] = chunk.log_total
         own = np.array([s.column is not None for s in structure.spreads], dtype=bool)
         for r in range(count):
             if tastes.every is not None:

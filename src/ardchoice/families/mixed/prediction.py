@@ -16,6 +16,7 @@ from ardchoice.families.mixed.distributions import Draws, basis, draw
 from ardchoice.families.mixed.money import cost_draws, cost_spread, index_coefficients
 from ardchoice.families.mixed.nodes import sobol_points
 from ardchoice.families.mixed.structure import Structure
+from ardchoice.numerics import single_blas_thread
 
 PREDICTION_NODES = 256
 """Of the distribution of tastes; a power of two."""
@@ -138,6 +139,7 @@ def _columns(block: Block, structure: Structure, rows: slice) -> Floats:
     return x
 
 
+@single_blas_thread()
 def mean_probabilities(block: Block, structure: Structure, phi: Floats, tastes: Tastes) -> Floats:
     """Shape (J, B)."""
     out = np.empty(block.shape)
@@ -146,6 +148,7 @@ def mean_probabilities(block: Block, structure: Structure, phi: Floats, tastes: 
     return out
 
 
+@single_blas_thread()
 def mean_response(
     block: Block, structure: Structure, phi: Floats, tastes: Tastes, alternative: int
 ) -> Floats:
@@ -158,6 +161,7 @@ def mean_response(
     return out
 
 
+@single_blas_thread()
 def mean_attribute_responses(
     block: Block,
     structure: Structure,
@@ -222,6 +226,7 @@ def acting_on(structure: Structure, tastes: Tastes) -> Acting:
     return Acting(column, features, _in_money(structure, tastes, column, features))
 
 
+@single_blas_thread()
 def summed_gradient(
     block: Block, structure: Structure, phi: Floats, tastes: Tastes, weights: Floats
 ) -> Floats:

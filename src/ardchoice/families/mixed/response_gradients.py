@@ -24,8 +24,10 @@ from ardchoice.families.mixed.prediction import (
     slope_columns,
 )
 from ardchoice.families.mixed.structure import Structure
+from ardchoice.numerics import single_blas_thread
 
 
+@single_blas_thread()
 def response_gradient(
     block: Block,
     structure: Structure,
