@@ -95,7 +95,7 @@ TAU = np.array([0.8, 0.3, 0.5])
 def profile(problem: MixedProblem, beta: np.ndarray) -> tuple[float, np.ndarray, np.ndarray]:
     """Σ max over u of [log p - ½ Σ u²/τ], with the gradient and the curvature of the pass."""
     measure = problem.measure(beta, np.zeros_like(beta), TAU)
-    sums, people = problem.go_through(measure, problem.people())
+    sums, people = problem.pass_over(measure, problem.people())
     penalty = 0.5 * sum(float((p.mean**2 / TAU).sum()) for p in people)
     order = problem.design.position
     return sums.loglik - penalty, sums.gradient[order], sums.curvature[np.ix_(order, order)]
@@ -126,7 +126,7 @@ def test_the_integral_is_the_simulated_one_up_to_the_square_of_the_variance(prob
     for variance in (0.02, 0.005):
         tau = np.full(3, variance)
         measure = problem.measure(beta, np.zeros_like(beta), tau)
-        sums, _ = problem.go_through(measure, problem.people())
+        sums, _ = problem.pass_over(measure, problem.people())
         theta = np.append(beta[problem.design.order], np.sqrt(tau))
         exact = sum(family.evaluate(theta, block, layout, 0).loglik for block in problem.blocks)
         away.append(abs(sums.loglik - sums.divergence - exact))
@@ -138,7 +138,7 @@ def test_the_gain_of_a_spread_is_the_log_of_an_integral_and_second_moments_are_i
     family = ac.Mixed({"*: v": "normal"})
     one = replace(problem, candidates=SpreadCandidates.of(family, problem.design.encoding))
     beta, tau = np.zeros(problem.design.n_columns), 0.7
-    sums, _ = one.go_through(one.measure(beta, beta, np.array([tau])), one.people())
+    sums, _ = one.pass_over(one.measure(beta, beta, np.array([tau])), one.people())
     (quality,) = group_qualities(one.candidates, sums)
     # ∫ N(u; 0, τ) exp(q u - ½ s u²) du by the trapezoidal rule, person by person.
     grid = np.linspace(-12, 12, 4001)[:, None] * np.sqrt(tau)
@@ -170,7 +170,7 @@ def test_true_spreads_stay_and_the_others_vanish(fit):
 
 def test_slow_steps_are_extrapolated_and_steps_that_turn_round_are_halved(problem):
     beta = np.zeros(problem.design.n_columns)
-    sums, _ = problem.go_through(problem.measure(beta, beta, TAU), problem.people())
+    sums, _ = problem.pass_over(problem.measure(beta, beta, TAU), problem.people())
     plain = next_spreads(problem.candidates, replace(Spreads.start(3), tau=TAU), sums)
     step = plain.last
     assert np.log(plain.tau / TAU) == pytest.approx(np.clip(step, -1.4, 1.4))

@@ -113,7 +113,7 @@ class MixedProblem:
         q = len(self.candidates.group)
         return [PersonTastes.nothing(measure.units(block), q) for block in self.blocks]
 
-    def go_through(
+    def pass_over(
         self,
         measure: TastePass,
         people: list[PersonTastes],
@@ -158,7 +158,7 @@ def taste_meat(
     problem = MixedProblem(
         design, blocks, Groups(np.zeros(len(mean), dtype=np.intp), 1), candidates
     )
-    sums, _ = problem.go_through(problem.measure(mean, np.zeros_like(mean), tau), problem.people())
+    sums, _ = problem.pass_over(problem.measure(mean, np.zeros_like(mean), tau), problem.people())
     back = np.ix_(design.position, design.position)
     return sums.meat[back], problem.quadratic(sums, mean)
 
@@ -186,7 +186,7 @@ def run_mixed_newton(
     for passes in range(1, solver.max_passes + 1):
         # 1 · The log-likelihood with tastes integrated out, as a quadratic.
         tau = spreads.tau
-        sums, people = problem.go_through(problem.measure(mean, nothing, tau), people)
+        sums, people = problem.pass_over(problem.measure(mean, nothing, tau), people)
         quadratic = problem.quadratic(sums, mean)
         value = posterior(quadratic, groups, lam, kind).log_evidence
         trace.append(report(passes, solver.max_passes, value, lam, int((lam > 0).sum())))
@@ -271,7 +271,7 @@ def run_mixed_dsvi(solver: Dsvi, problem: MixedProblem, report: ProgressTrace) -
         # 1 · Every batch of persons: draws, their tastes, and what they say of the rest.
         q, tau = state.q, spreads.tau
         measure = problem.measure(q.mean, q.variance, tau)
-        sums, people = problem.go_through(measure, people, rng, share, solver.batches)
+        sums, people = problem.pass_over(measure, people, rng, share, solver.batches)
         average = sums if average is None else _averaged(average, sums, share)
         value = sums.loglik - sums.divergence
         value = bound(value, groups, q.mean, q.variance) if epoch else value
@@ -311,7 +311,7 @@ def _sampled_end(
     moving: frozenset[int] | None,
 ) -> MixedRun:
     """What follows from a fit rests on Laplace's approximation where it ended, as with Newton()."""
-    last, _ = problem.go_through(problem.measure(q.mean, np.zeros_like(q.mean), tau), people)
+    last, _ = problem.pass_over(problem.measure(q.mean, np.zeros_like(q.mean), tau), people)
     converged = moving is None
     reason = (
         f"{solver.quiet} quiet epochs in a row"

@@ -1,4 +1,4 @@
-"""A sample of persons to begin with, where going through everybody is dear."""
+"""A sample of persons to begin with, where a pass over the whole sample is slow."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Beginning on a sample of persons, then one pass over everybody from where that led.
+"""Beginning on a sample of persons, then one pass over the whole sample from where that led.
 
 That pass tells both how the columns lie and what the log-likelihood is like near its top: sums are
-taken on columns that the sample standardised, and turned to what all data say of their spread.
+taken on columns that the sample standardised, and changed to the spread over all data.
 """
 
 from __future__ import annotations
@@ -103,7 +103,7 @@ def subsample_start(
         return None  # too few to tell all constants apart
     if not run.converged:
         return None
-    # One pass over everybody.
+    # One pass over the whole sample.
     likelihood = FamilyLikelihood(design, first.centre, first.scale)
     found = map_reduce(partial(_both, run.mean[design.order]), likelihood.blocks)
     # A sample that is nearly separated leads far away, to where all data do worse than nothing.

@@ -404,7 +404,7 @@ class clear_when_full:  # noqa: N801 - reads as a statement
         """Nothing to do."""
 
     def __exit__(self, kind: object, error: BaseException | None, trace: object) -> None:
-        """An error of the disk becomes one that a user can mend."""
+        """An error of the disk becomes one that a user can fix."""
         if isinstance(error, OSError):
             try:
                 free = f"{shutil.disk_usage(self.folder.parent).free / 1e9:.1f} GB are free"

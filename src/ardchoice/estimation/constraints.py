@@ -309,7 +309,7 @@ def maximise_constrained(
         alone = family.maximise(task)
         theta, notes, family = alone.fit.beta, alone.notes, alone.family or family
     except (IdentificationError, SeparationError):
-        pass  # which constraints may mend; if they do not, it is said below
+        pass  # which constraints may fix; if they do not, it is said below
     theta = np.where(np.isnan(restriction.start), theta, restriction.start)
     phi = restriction.free(theta)
     found = _maximum(family, task, restriction, phi)

@@ -16,7 +16,7 @@ ESTIMATES_HEAD = ["coefficient", "estimate", "std err", "z", "p"]
 MOST_IN_NOTEBOOK = 60
 """Coefficients that a notebook shows."""
 NOTEWORTHY_EFFECT = 1.2
-"""A design effect from which its causes are told apart."""
+"""A design effect from which its causes are distinguished."""
 KIND = {
     "classical": "classical standard errors",
     "robust": "robust standard errors",

@@ -202,6 +202,6 @@ def _sums_of_runs(s: Floats, starts: npt.NDArray[np.intp]) -> Floats:
     """Sums over the runs of columns that begin at `starts`, ascending; shape (D, M)."""
     length = s.shape[1] // len(starts)
     if np.array_equal(starts, np.arange(0, s.shape[1], length)):
-        # Everybody was asked equally often, as in most experiments: a product is faster.
+        # Every person was asked equally often, as in most experiments: a product is faster.
         return np.asarray(s.reshape(len(s), len(starts), length) @ np.ones(length))
     return np.asarray(np.add.reduceat(s, starts, axis=1))

@@ -66,15 +66,15 @@ def leaves_loop(statements: list[ast.stmt]) -> bool:
 
 
 def changed_in_place(node: ast.Expr) -> ast.expr | None:
-    """What a method is told to change; None where it returns something else instead."""
+    """What a method changes (``inplace=True``); None where it returns something else."""
     call = node.value
     if not isinstance(call, ast.Call) or not isinstance(call.func, ast.Attribute):
         return None
-    told = any(
+    in_place = any(
         k.arg == "inplace" and isinstance(k.value, ast.Constant) and k.value.value is True
         for k in call.keywords
     )
-    return call.func.value if told else None
+    return call.func.value if in_place else None
 
 
 def _changed(node: ast.stmt) -> Iterator[ast.expr]:

@@ -50,5 +50,5 @@ def diverging_terms(
         # Without its constant, an alternative that nobody chooses would have a share.
         and (fit.terms[t].what is not None or fit.terms[t].by)
     ]
-    chosen = [t for t in infinite if fit.terms[t].by] or infinite
-    return {t: WHY_DIVERGES.format(fit.terms[t]) for t in chosen}
+    banned = [t for t in infinite if fit.terms[t].by] or infinite
+    return {t: WHY_DIVERGES.format(fit.terms[t]) for t in banned}

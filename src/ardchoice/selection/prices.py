@@ -28,7 +28,7 @@ def design_effects(fit: ArdFit) -> Floats | None:
 def largest_design_effect(data: ChoiceData) -> float:
     """Σ W_n² / Σ W_n, W_n the weights of a person's answers: the design effect were they all alike.
 
-    With m answers of everybody and no weights, m. At least one.
+    With m answers of every person and no weights, m. At least one.
     """
     if data.person is None:
         return 1.0
