@@ -9,6 +9,7 @@ import numpy as np
 from ardchoice.ard import ArdFit, Solver, fit_ard
 from ardchoice.checkpoints import Checkpointer
 from ardchoice.data import ChoiceData
+from ardchoice.design import learn_encoding
 from ardchoice.errors import IdentificationError
 from ardchoice.estimation import Result, fit_anyway
 from ardchoice.evaluation import compare_families
@@ -171,6 +172,25 @@ class Stages:
             return fit_anyway(data, specification, family)
 
         return self.keep.stage("selecting", work, data, specification)[0]
+
+
+def family_left(
+    family: Family, data: ChoiceData, specification: Specification
+) -> tuple[Family, tuple[str, ...]]:
+    """The family with those of the terms it names that the search kept, and a note on others."""
+    if not family.named_terms:
+        return family, ()
+    left = family.for_terms(learn_encoding(data, specification.terms))
+    gone = [name for name in family.named_terms if name not in left.named_terms]
+    if not gone:
+        return family, ()
+    instead = [name for name in left.named_terms if name not in family.named_terms]
+    text = f"Of the terms that the {family.title.lower()} names, the search dropped "
+    text += ", ".join(gone)
+    text += f"; in another form: {', '.join(instead)}." if instead else "."
+    if not left.named_terms and type(left) is not type(family):
+        text += f" Nothing is left of it: this is a {left.title.lower()}."
+    return left, (text,)
 
 
 def _of_one_half(error: IdentificationError) -> IdentificationError:

@@ -15,11 +15,16 @@ from ardchoice.ard import Newton, Solver, must_be_solver
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
-from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
+from ardchoice.errors import (
+    ArdchoiceError,
+    ArdchoiceWarning,
+    SpecificationError,
+    did_you_mean,
+)
 from ardchoice.estimation import Result, ScenarioOptions, predict_table
 from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, selection_path
 from ardchoice.exports import export
-from ardchoice.families import Family, Mixed, Mnl, must_be_family
+from ardchoice.families import Family, LatentClass, Mixed, Mnl, must_be_family
 from ardchoice.numerics import must_be_seed
 from ardchoice.plots import StudyPlots
 from ardchoice.progress import (
@@ -41,7 +46,7 @@ from ardchoice.selection import (
     with_expected_signs,
 )
 from ardchoice.space import SearchSpace, Specification
-from ardchoice.stages import Stages
+from ardchoice.stages import Stages, family_left
 
 
 class Study(StudyRecord):
@@ -274,7 +279,7 @@ def specify(
     """
     started = time.perf_counter()
     family_searched = _family_of_search(family)
-    structure = _check(data, space, structure, family_searched)
+    structure = _check(data, space, structure, family, family_searched)
     rule = _with_seed(Ebic() if rule is None else must_be_rule(rule), seed)
     solver, seed = must_be_solver(solver or Newton()), must_be_seed(seed)
     selected_on, estimated_on = _halves(data, seed) if honest else (data, data)
@@ -295,10 +300,12 @@ def specify(
             decided, known = confirmed.selection, confirmed.estimated
             joint = stages.beside(estimated_on, decided)
             specification, family = decided.specification, decided.family_of(family)
+        family, lost = family_left(family, selected_on, specification)
         # 4 · What are the coefficients, by maximum likelihood?
         result, notes = stages.estimate(
             estimated_on, specification, family, honest=honest, known=known
         )
+        notes = (*notes, *lost)
         differences = stages.differences(result)
         beside = None
         if honest:
@@ -345,7 +352,11 @@ def _halves(data: ChoiceData, seed: int) -> tuple[ChoiceData, ChoiceData]:
 
 
 def _check(
-    data: ChoiceData, space: SearchSpace, structure: Structure | None, family: Family
+    data: ChoiceData,
+    space: SearchSpace,
+    structure: Structure | None,
+    asked: Family | Literal["auto"],
+    family: Family,
 ) -> Structure | None:
     """Refuse what cannot go well before anything is fitted; the structure, signs by name."""
     must_be_choice_data(data)
@@ -354,8 +365,22 @@ def _check(
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
         )
+    _refuse_unknown_terms(asked, space)
     compile_structure(structure, space)
     structure = with_expected_signs(structure, data, space.terms)
     if structure is not None:
         check_signs(structure.given_signs, data)
     return structure
+
+
+def _refuse_unknown_terms(family: Family | Literal["auto"], space: SearchSpace) -> None:
+    """Terms that latent classes name must be candidates; relevance looks at those of others."""
+    if not isinstance(family, LatentClass):
+        return
+    known = [str(term) for term in space.terms]
+    for name in family.named_terms:
+        if name not in known:
+            raise SpecificationError(
+                f"{family.title}: {name!r} is no candidate of the space. "
+                f"{did_you_mean(name, known)}"
+            )

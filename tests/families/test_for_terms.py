@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
 from ardchoice.design import Encoding, learn_encoding
 from ardchoice.families import Family
+from ardchoice.settings import settings_of
 from ardchoice.space import as_specification
 
 OTHER = "TRAIN: ASC + TT\nSM: ASC\n*: CO"
@@ -69,3 +73,68 @@ def test_a_mixed_logit_is_compared_with_a_specification_of_other_terms(data: Cho
     frame = found.evaluation.comparisons.set_index("model")
     given = ac.fit(data, "TRAIN: ASC\nSM: ASC\n*: TT + CO", family=ac.Mixed({"*: TT": "normal"}))
     assert frame.loc["by hand", "loglik"] == pytest.approx(given.loglik, abs=1e-3)
+
+
+def two_attributes() -> ChoiceData:
+    """Persons differ in v; w changes nothing."""
+    rng = np.random.default_rng(4)
+    person = np.repeat(np.arange(100), 6)
+    v, w = rng.normal(size=(2, 3, len(person)))
+    taste = 1.5 + np.repeat(rng.normal(size=100), 6)
+    choice = (taste * v + rng.gumbel(size=v.shape)).argmax(axis=0)
+    table = pd.DataFrame(
+        {f"{a}_{k}": x[j] for j, a in enumerate("ABC") for k, x in (("v", v), ("w", w))}
+    )
+    table["choice"], table["who"] = np.array(list("ABC"))[choice], person
+    return ac.read_wide(
+        table,
+        alternatives=list("ABC"),
+        choice="choice",
+        attributes={"v": "{alt}_v", "w": "{alt}_w"},
+        person="who",
+    )
+
+
+@pytest.mark.parametrize(
+    ("family", "left", "words"),
+    [
+        (
+            ac.Mixed({"*: v": "normal", "*: w": "normal"}, nodes=16),
+            ac.Mixed({"*: v": "normal"}, nodes=16),
+            "Of the terms that the mixed logit names, the search dropped *: w.",
+        ),
+        (
+            ac.Mixed({"*: w": "normal"}, nodes=16),
+            ac.Mnl(),
+            "dropped *: w. Nothing is left of it: this is a multinomial logit.",
+        ),
+        (
+            ac.LatentClass(2, shared=["*: w"], starts=2),
+            ac.LatentClass(2, starts=2),
+            "Of the terms that the latent class logit names, the search dropped *: w.",
+        ),
+    ],
+)
+def test_named_terms_that_the_search_drops_end_no_study(
+    family: Family, left: Family, words: str, tmp_path: Path
+) -> None:
+    data = two_attributes()
+    space = ac.SearchSpace(data, constants=False, generic=True, specific=False)
+    with pytest.warns(ac.ArdchoiceWarning, match=re.escape(words)):
+        study = ac.specify(data, space, family=family)
+    assert [str(term) for term in study.specification.terms] == ["*: v"]
+    assert study.result.family == left
+    assert words in " ".join(study.summary().split())
+    # What was asked for is what the study file of the study asks for.
+    assert settings_of(study).make_family() == family
+    again = ac.load(study.save(tmp_path / "study"))
+    assert settings_of(again).make_family() == family
+
+
+def test_terms_that_classes_name_are_checked_before_anything_is_estimated() -> None:
+    data = two_attributes()
+    space = ac.SearchSpace(data, constants=False, generic=True, specific=False)
+    called: list[object] = []
+    with pytest.raises(ac.ArdchoiceError, match="'A: v' is no candidate of the space"):
+        ac.specify(data, space, family=ac.LatentClass(2, shared=["A: v"]), progress=called.append)
+    assert not called

@@ -1,4 +1,4 @@
-"""A mixed study that is killed after each of its first stages, and resumed, ends the same."""
+"""Studies of several families that are killed after some stages, and resumed, end the same."""
 
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ attributes = {v = "{alt}_v", w = "{alt}_w"}
 generic = true
 
 [model]
-family = "mixed"
-nodes = 16
+%s
 
 [output]
 folds = 0
@@ -34,13 +33,12 @@ stability_pairs = 0
 exports = ["text"]
 """
 SAME = ("specification.txt", "estimates.csv", "relevance.csv")
-KILLS_AFTER = (2, 5)
-"""Stages that are saved when the process is killed."""
+MIXED, AUTO = 'family = "mixed"\nnodes = 16', 'family = "auto"'
 PATIENCE = 120.0
 PAUSE = 0.002
 
 
-def write(folder: Path) -> None:
+def write(folder: Path, model: str) -> None:
     """Tastes for v differ between persons."""
     rng = np.random.default_rng(5)
     persons, answers = 80, 6
@@ -54,7 +52,7 @@ def write(folder: Path) -> None:
     table["choice"] = np.array(list("ABC"))[utility.argmax(axis=1)]
     table["person"] = np.repeat(np.arange(persons), answers)
     table.to_csv(folder / "trips.csv", index=False)
-    (folder / "study.toml").write_text(STUDY, encoding="utf-8")
+    (folder / "study.toml").write_text(STUDY % model, encoding="utf-8")
 
 
 def process(folder: Path, *more: str) -> subprocess.Popen[bytes]:
@@ -78,22 +76,33 @@ def killed(folder: Path, out: Path, after: int, *more: str) -> int:
     return len(stages(out))
 
 
+def ended(folder: Path, *more: str) -> None:
+    child = process(folder, *more)
+    _, error = child.communicate()
+    assert child.returncode == 0, error.decode()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="processes are not killed there like this")
-def test_killed_after_any_stage_a_mixed_study_ends_the_same(tmp_path: Path) -> None:
-    write(tmp_path)
-    straight = process(tmp_path, "--out", str(tmp_path / "straight"))
-    _, error = straight.communicate()
-    assert straight.returncode == 0, error.decode()
+@pytest.mark.parametrize(
+    ("model", "kills_after"),
+    # Stages that are saved when the process is killed; of several families, in the middle of the
+    # mixed logit, then of the folds.
+    [(MIXED, (2, 5)), (AUTO, (4, 8))],
+    ids=["mixed", "auto"],
+)
+def test_killed_after_any_stage_a_study_ends_the_same(
+    tmp_path: Path, model: str, kills_after: tuple[int, ...]
+) -> None:
+    write(tmp_path, model)
+    ended(tmp_path, "--out", str(tmp_path / "straight"))
     out, saved, more = tmp_path / "out", 0, ()
-    for after in KILLS_AFTER:
+    for after in kills_after:
         now = killed(tmp_path, out, after, *more)
         # What was saved before is not computed again.
         assert now >= max(after, saved)
         saved, more = now, ("--resume",)
         assert not (out / "study" / "study.json").exists()
-    last = process(tmp_path, "--out", str(out), "--resume")
-    _, error = last.communicate()
-    assert last.returncode == 0, error.decode()
+    ended(tmp_path, "--out", str(out), "--resume")
     for name in SAME:
         assert (out / name).read_bytes() == (tmp_path / "straight" / name).read_bytes()
     a, b = (ac.load(tmp_path / name) for name in ("straight", "out"))
@@ -101,3 +110,9 @@ def test_killed_after_any_stage_a_mixed_study_ends_the_same(tmp_path: Path) -> N
     assert a.result.family == b.result.family
     assert a.result.coefficients.tolist() == b.result.coefficients.tolist()
     assert a.result.loglik == b.result.loglik
+    assert (a.families is None) == (b.families is None) == (model == MIXED)
+    if a.families is not None and b.families is not None:
+        assert a.families.reason == b.families.reason
+        frames = [study.families.frame.drop(columns="seconds") for study in (a, b)]
+        pd.testing.assert_frame_equal(*frames, check_exact=True)
+        assert {"mnl", "mixed", "latent"} == set(a.families.results)

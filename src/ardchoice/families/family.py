@@ -457,6 +457,11 @@ class Family(ABC):
         """Its options in a few words, such as its nests. Default: nothing."""
         return ""
 
+    @property
+    def named_terms(self) -> tuple[str, ...]:
+        """Terms that its options name, such as random coefficients. Default: none."""
+        return ()
+
     def for_terms(self, encoding: Encoding) -> Family:
         """The family for another specification. Default: itself.
 

@@ -163,6 +163,12 @@ class LatentClass(Family):
         return () if self.selects_membership else tuple(self.membership or ())
 
     @property
+    def named_terms(self) -> tuple[str, ...]:
+        """Shared ones, and those that are absent from classes."""
+        absent = (name for terms in (self.absent or {}).values() for name in terms)
+        return tuple(dict.fromkeys((*self.shared, *absent)))
+
+    @property
     def for_selection(self) -> Family:
         """The multinomial logit: classes are looked for once the terms are known."""
         return Mnl()

@@ -227,6 +227,11 @@ class Mixed(Family):
     def _in_words(self) -> str:
         return f"WTP space: V = a ({self.cost} ± WTP x), a the coefficient of {self.cost}"
 
+    @property
+    def named_terms(self) -> tuple[str, ...]:
+        """Random coefficients, as they were given."""
+        return tuple(self.random or ())
+
     def for_terms(self, encoding: Encoding) -> Family:
         """The same with those of the random coefficients that there are; the MNL without any."""
         from ardchoice.families.mnl import Mnl

@@ -283,8 +283,8 @@ def _side_by_side(compared: FamilyComparison, unit: str) -> Table:
         note += (
             f" Held-out log-likelihood from {compared.folds}-fold cross-validation by {unit[:-1]}: "
             "coefficients were estimated without the held-out ones; terms, nests, random "
-            "coefficients and the number of classes were found with them. ± of difference: its "
-            "standard error from the multinomial logit."
+            "coefficients and the number of classes were found with them. ± of "
+            "difference: standard error of the difference from the multinomial logit."
         )
     return frame_table(
         "families",
