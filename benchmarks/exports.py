@@ -44,6 +44,7 @@ from mixed_reference import SWISSMETRO, swissmetro
 
 TESTS = Path(__file__).parents[1] / "tests"
 sys.path.append(str(TESTS / "exports"))
+CROSS_NESTED = "TRAIN: ASC + TT + HE + ASC x GA\nSM: TT + HE + ASC x GA\nCAR: ASC + TT\n*: CO"
 LOGLIK_BOUND = 0.01
 """Of the difference of log-likelihoods."""
 ESTIMATE_BOUND = 1e-3
@@ -196,6 +197,22 @@ def mixed_wtp(folder: Path) -> ac.Result:
     return ac.fit(travellers(), SWISSMETRO, family=family)
 
 
+def nested(folder: Path) -> ac.Result:
+    """Train and car in a nest."""
+    return ac.fit(travellers(), SWISSMETRO, family=ac.Nested({"existing": ["TRAIN", "CAR"]}))
+
+
+def cross_nested(folder: Path) -> ac.Result:
+    """The published cross-nested logit of all 6,768 choices: train in two nests."""
+    nests = {"existing": ["TRAIN", "CAR"], "public": ["TRAIN", "SM"]}
+    return ac.fit(swissmetro(), CROSS_NESTED, family=ac.Nested(nests, cross=True))
+
+
+def latent(folder: Path) -> ac.Result:
+    """Two classes; who is a member of which depends on the season ticket."""
+    return ac.fit(travellers(), SWISSMETRO, family=ac.LatentClass(2, membership=["GA"]))
+
+
 MODELS: dict[str, Callable[[Path], ac.Result]] = {
     "R6": r6,
     "demo": demo,
@@ -208,6 +225,9 @@ MODELS: dict[str, Callable[[Path], ac.Result]] = {
     "mixed": mixed,
     "mixed_others": mixed_others,
     "mixed_wtp": mixed_wtp,
+    "nested": nested,
+    "cross_nested": cross_nested,
+    "latent": latent,
 }
 QUICK = ("modes", "ragged")
 

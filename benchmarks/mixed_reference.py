@@ -85,7 +85,12 @@ def swissmetro(*, by_row: bool = False) -> ChoiceData:
         raw,
         alternatives={"TRAIN": 1, "SM": 2, "CAR": 3},
         choice="CHOICE",
-        attributes={"TT": "{alt}_TT", "CO": "{alt}_CO"},
+        attributes={
+            "TT": "{alt}_TT",
+            "CO": "{alt}_CO",
+            "HE": {"TRAIN": "TRAIN_HE", "SM": "SM_HE"},
+        },
+        covariates=["GA"],
         availability="{alt}_AV",
         person=None if by_row else "ID",
     )

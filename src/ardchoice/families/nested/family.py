@@ -51,6 +51,11 @@ CROSS_FORMULA = (
     "available alternatives, that of an alternative in it (α exp V)^μ / Σ (α exp V)^μ; α is the "
     "allocation of the alternative to the nest."
 )
+DIVERGING = (
+    "Choices in the nest are all but without error, or what decides them says next to nothing of "
+    "the choice between nests"
+)
+"""What a scale without bound means."""
 FEWEST_ALTERNATIVES = 3
 """With fewer, a nest would hold them all."""
 ALLOCATION_BOUNDS = (1e-4, 1.0 - 1e-4)
@@ -173,7 +178,7 @@ class Nested(Family):
         tried = f"{found.fits} structure{'' if found.fits == 1 else 's'} estimated"
         diverging = tuple(
             f"Not accepted: nest {', '.join(members)}, whose scale diverges (mu at its bound of "
-            f"{SCALE_BOUNDS[1]:g}): choices in it follow the utilities all but without error."
+            f"{SCALE_BOUNDS[1]:g}). {DIVERGING}."
             for members in found.diverging
         )
         if not found.nests:
@@ -320,8 +325,7 @@ def _scale_note(name: str, members: str, mu: float) -> str:
     if mu >= SCALE_BOUNDS[1]:
         return (
             f"Nest {name} ({members}): the scale diverges, mu is at its bound of {mu:g} and has no "
-            "standard error. Choices in the nest follow the utilities all but without error, or "
-            "there are too few of them; remove the nest or try another (result.nests() of the "
+            f"standard error. {DIVERGING}: remove the nest or try another (result.nests() of the "
             "multinomial logit)."
         )
     return Information(
