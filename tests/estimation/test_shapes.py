@@ -321,6 +321,13 @@ def test_terms_with_one_form_share_one_exponent():
     assert result.n_parameters == 5
 
 
+def test_a_comparison_of_estimates_lists_the_exponent(boxcox, swissmetro):
+    table = ac.compare({"box": boxcox, "linear": ac.fit(swissmetro, "*: CO")}, estimates=True)
+    (name,) = boxcox.shapes.names
+    assert table.loc[name, "box"].rstrip("*") == f"{boxcox.shapes.values[0]:.4g}"
+    assert table.loc[name, "linear"] == ""
+
+
 def test_a_shift_leaves_the_exponent_to_the_values():
     data = drawn(lambda x: -2 * np.sqrt(x), n=500)
     result = ac.fit_mnl(data, "*: boxcox(x, 1)")

@@ -62,7 +62,8 @@ def compare(
     cov
         Which standard errors stand behind the stars: * 5 %, ** 1 %, *** 0.1 %.
     estimates
-        Whether to list the coefficients as well, as text with stars.
+        Whether to list the coefficients as well, as text with stars; estimated exponents and
+        thresholds too (an exponent has stars where it differs from 1).
     """
     if isinstance(results, Sequence) and all(isinstance(one, Result) for one in results):
         results = {f"({k})": one for k, one in enumerate(results, 1)}
@@ -77,7 +78,7 @@ def compare(
     frame = Comparison(columns, dtype=object)  # counts stay whole numbers
     if not estimates:
         return frame
-    rows = list(dict.fromkeys(n for r in results.values() for n in r.names))
+    rows = list(dict.fromkeys(n for r in results.values() for n in r.all_names))
     text = pd.DataFrame(
         {name: _starred(result, cov).reindex(rows).fillna("") for name, result in results.items()}
     )
