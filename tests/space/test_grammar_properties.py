@@ -19,7 +19,8 @@ from ardchoice.space import (
     parse_specification,
     parse_term,
 )
-from ardchoice.space.transforms import LARGEST_SHIFT, MAX_CLASSES
+from ardchoice.space.pieces import MAX_CLASSES
+from ardchoice.space.transforms import LARGEST_SHIFT
 from ardchoice.text import WIDTH
 
 calmly = settings(deadline=None)  # cores may be shared, so the time of one example says nothing

@@ -2,6 +2,7 @@
 
 from ardchoice.space.factors import INVERSE, Factor, column_of, parse_factor
 from ardchoice.space.grammar import as_specification, parse_specification, parse_term
+from ardchoice.space.pieces import Classes, Piecewise, Quantiles, Segments, Spline
 from ardchoice.space.published import Size, swissmetro_space
 from ardchoice.space.search import SearchSpace, SpaceOptions, matches, parse_transform
 from ardchoice.space.specification import Rival, Specification
@@ -9,16 +10,11 @@ from ardchoice.space.terms import CONSTANT, EVERYWHERE, Term, quoted
 from ardchoice.space.thresholds import Steps, Thresholds
 from ardchoice.space.transforms import (
     BoxCox,
-    Classes,
     Linear,
     Log,
     Log1p,
-    Piecewise,
-    Quantiles,
     Ratio,
-    Segments,
     ShapeParameter,
-    Spline,
     Sqrt,
     Square,
     Transform,

@@ -9,11 +9,10 @@ import numpy as np
 from ardchoice.data import Counts, weighted_quantiles
 from ardchoice.data import Values as Known
 from ardchoice.errors import SpecificationError, TransformError
+from ardchoice.space.pieces import Classes, Piecewise
 from ardchoice.space.transforms import (
     TRANSFORMS,
-    Classes,
     Parameters,
-    Piecewise,
     ShapeParameter,
     Transform,
     Values,
