@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from pathlib import Path
 
 import numpy as np
@@ -13,7 +14,7 @@ from export_support import check_scripts, namespace, quietly
 from test_apollo import logliks, needs_r
 
 import ardchoice as ac
-from ardchoice.expressions import ExpressionError, evaluate, parse_expression
+from ardchoice.expressions import Column, ExpressionError, evaluate, parse_expression
 
 
 @pytest.fixture
@@ -128,16 +129,23 @@ def expression(rng: random.Random, depth: int = 0) -> str:
     return shape.format(one, other, third)
 
 
-def test_random_expressions_have_our_values_in_python(file: Path) -> None:
+@pytest.mark.parametrize(
+    "names",
+    [{"a": "a", "b": "b", "c": "c"}, {"a": "a) how long?", "b": "[b", "c": 'c\'s "cost" \\('}],
+    ids=["plain", "brackets and quotes"],
+)
+def test_random_expressions_have_our_values_in_python(file: Path, names: dict[str, str]) -> None:
     from ardchoice.exports.derivations import PYTHON, written
 
     script = ac.export(ac.fit_mnl(read_derived(file), DERIVED_SPECIFICATION), "xlogit", file.parent)
     made = namespace(script)
     rng, values = random.Random(1), np.random.default_rng(1)
-    table = pd.DataFrame({name: values.choice([0, 1, 2, 3, -1.5, np.nan], 60) for name in "abc"})
+    drawn = {name: values.choice([0, 1, 2, 3, -1.5, np.nan], 60) for name in names.values()}
+    table = pd.DataFrame(drawn)
     compared = 0
     for _ in range(400):
-        parsed = parse_expression(expression(rng))
+        text = re.sub(r"\b[abc]\b", lambda m: str(Column(names[m[0]])), expression(rng))
+        parsed = parse_expression(text)
         try:
             ours = evaluate(parsed, lambda n: table[n].to_numpy(), len(table)).values
         except ExpressionError:

@@ -6,6 +6,7 @@ known where one side decides, and a number that is not finite is missing.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from ardchoice.expressions import Call, Column, Expression, Literal, Operation
 COMPARISONS = ("==", "!=", "<", "<=", ">", ">=")
 INFINITE = ("/", "%", "**", "log", "log1p", "sqrt", "exp")
 """What may have no finite value."""
+QUOTED = re.compile(r"'(?:[^'\\]|\\.)*'|\"(?:[^\"\\]|\\.)*\"", re.DOTALL)
+"""A text in Python or R."""
 
 
 def is_text(expression: Expression, texts: Collection[str]) -> bool:
@@ -85,9 +88,9 @@ def _literal(literal: Literal, language: Language) -> str:
 
 
 def _bracketed(text: str) -> str:
-    """In parentheses where it has more than one part."""
+    """In parentheses where it has more than one part; brackets in texts and names do not count."""
     depth = 0
-    for c in text:
+    for c in QUOTED.sub("", text):
         depth += (c in "([") - (c in ")]")
         if c == " " and depth == 0:
             return f"({text})"
