@@ -15,16 +15,11 @@ from ardchoice.ard import Newton, Solver, must_be_solver
 from ardchoice.checkpoints import NOTHING, Checkpointer
 from ardchoice.data import ChoiceData, must_be_choice_data
 from ardchoice.design import running
-from ardchoice.errors import (
-    ArdchoiceError,
-    ArdchoiceWarning,
-    SpecificationError,
-    did_you_mean,
-)
+from ardchoice.errors import ArdchoiceError, ArdchoiceWarning
 from ardchoice.estimation import Result, ScenarioOptions, predict_table
 from ardchoice.evaluation import evaluate, inclusion_table, predict_averaged, selection_path
 from ardchoice.exports import export
-from ardchoice.families import Family, LatentClass, Mixed, Mnl, must_be_family
+from ardchoice.families import Family, Mixed, Mnl, must_be_family
 from ardchoice.numerics import must_be_seed
 from ardchoice.plots import StudyPlots
 from ardchoice.progress import (
@@ -44,6 +39,7 @@ from ardchoice.selection import (
     compile_structure,
     must_be_rule,
     with_expected_signs,
+    with_family_rules,
 )
 from ardchoice.space import SearchSpace, Specification
 from ardchoice.stages import Stages, family_left
@@ -279,7 +275,7 @@ def specify(
     """
     started = time.perf_counter()
     family_searched = _family_of_search(family)
-    structure = _check(data, space, structure, family, family_searched)
+    structure = _check(data, space, structure, family)
     rule = _with_seed(Ebic() if rule is None else must_be_rule(rule), seed)
     solver, seed = must_be_solver(solver or Newton()), must_be_seed(seed)
     selected_on, estimated_on = _halves(data, seed) if honest else (data, data)
@@ -355,32 +351,18 @@ def _check(
     data: ChoiceData,
     space: SearchSpace,
     structure: Structure | None,
-    asked: Family | Literal["auto"],
-    family: Family,
+    family: Family | Literal["auto"],
 ) -> Structure | None:
-    """Refuse what cannot go well before anything is fitted; the structure, signs by name."""
+    """Refuse what cannot go well before anything is fitted; the structure with all its rules."""
     must_be_choice_data(data)
-    must_be_family(family)
     if not isinstance(space, SearchSpace):
         raise ArdchoiceError(
             f"Expected a search space, got {type(space).__name__}: ac.SearchSpace(data, ...)."
         )
-    _refuse_unknown_terms(asked, space)
+    if family != "auto":
+        structure = with_family_rules(structure, must_be_family(family), data, space)
     compile_structure(structure, space)
     structure = with_expected_signs(structure, data, space.terms)
     if structure is not None:
         check_signs(structure.given_signs, data)
     return structure
-
-
-def _refuse_unknown_terms(family: Family | Literal["auto"], space: SearchSpace) -> None:
-    """Terms that latent classes name must be candidates; relevance looks at those of others."""
-    if not isinstance(family, LatentClass):
-        return
-    known = [str(term) for term in space.terms]
-    for name in family.named_terms:
-        if name not in known:
-            raise SpecificationError(
-                f"{family.title}: {name!r} is no candidate of the space. "
-                f"{did_you_mean(name, known)}"
-            )

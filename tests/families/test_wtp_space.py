@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import replace
 
 import numpy as np
@@ -360,3 +361,36 @@ cost = "CO"
     assert parse_settings(text).make_family() == asked
     with pytest.raises(ac.ArdchoiceError, match="space"):
         parse_settings(text.replace('"wtp"', '"money"'))
+
+
+# -- In a search -----------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def space(data: ChoiceData) -> ac.SearchSpace:
+    return ac.SearchSpace(data, ["linear", "log1p"], by=["GA"], generic=True)
+
+
+@pytest.mark.parametrize("random", [{"*: TT": "normal"}, None])
+def test_a_search_keeps_the_cost_as_one_linear_coefficient(
+    data: ChoiceData, space: ac.SearchSpace, random: dict[str, str] | None
+) -> None:
+    plain = ac.specify(data, space)
+    assert [str(t) for t in plain.specification if t.what == "CO"] != ["*: CO"]  # else no test
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", ac.ArdchoiceWarning)  # study.notes has them
+        study = ac.specify(data, space, family=ac.Mixed(random, space="wtp", cost="CO"))
+    assert [str(t) for t in study.specification if t.what == "CO"] == ["*: CO"]
+    assert isinstance(study.result.family, ac.Mixed)
+    assert study.result.family.space == "wtp"
+    if random is None:
+        assert study.result.family.random["*: CO"] == "-lognormal"
+    else:  # the form that was selected in place of the one that is named
+        assert list(study.result.family.random) == ["*: log1p(TT)"]
+        assert "the search dropped *: TT; in another form: *: log1p(TT)" in study.notes[-1]
+
+
+def test_without_such_a_candidate_nothing_is_searched(data: ChoiceData) -> None:
+    specific = ac.SearchSpace(data, ["linear"])
+    with pytest.raises(ac.SpecificationError, match=r"'\*: CO' is not among the candidate terms"):
+        ac.specify(data, specific, family=ac.Mixed({}, space="wtp", cost="CO"))

@@ -119,3 +119,31 @@ def test_repeated_searches_and_slow_solvers_are_mentioned(path):
 )
 def test_times_are_written_shortly(seconds, text):
     assert _seconds(seconds) == text
+
+
+@pytest.mark.parametrize(
+    ("model", "problem"),
+    [
+        ('family = "nested"\nnests = { land = ["TRAIN", "CARR"] }', "Did you mean 'CAR'"),
+        ('family = "latent"\nclasses = 2\nmembership = ["GAA"]', "Did you mean 'GA'"),
+        ('family = "latent"\nclasses = 2\nshared = ["TRAIN: TTT"]', "'TRAIN: TTT' is no candidate"),
+        ('family = "mixed"\nrandom = { "*: COST" = "normal" }', "'\\*: COST' is no term"),
+        ('family = "mixed"\nspace = "wtp"\ncost = "HE"', "'\\*: HE' is not among the candidate"),
+    ],
+)
+def test_options_of_a_family_that_fit_no_candidate_are_told_before_a_run(path, model, problem):
+    path.write_text(f"{STUDY}\n[model]\n{model}\n", encoding="utf-8")
+    with pytest.raises(ac.SettingsError, match=f"model: .*{problem}"):
+        check_study(path)
+
+
+@pytest.mark.parametrize("family", ["mixed", "latent", "auto"])
+def test_a_family_of_differences_between_persons_needs_persons(path, family):
+    model = f'\n[model]\nfamily = "{family}"\n'
+    path.write_text(STUDY + model, encoding="utf-8")
+    assert "more than once" not in check_study(path)
+    path.write_text(STUDY.replace('person = "ID"\n', "") + model, encoding="utf-8")
+    text = check_study(path)
+    assert "nobody answers more than once here" in text
+    assert 'person = "..."' in text
+    assert max(map(len, text.split("\n"))) <= 80

@@ -10,6 +10,7 @@ from ardchoice.design.encoding import (
     TermColumns,
     available_values,
     learn_encoding,
+    person_columns,
 )
 from ardchoice.design.execution import Execution, current_execution, running
 from ardchoice.design.far_from_zero import refuse_far_from_zero
@@ -40,6 +41,7 @@ __all__ = [
     "deviations",
     "learn_encoding",
     "mostly_constant",
+    "person_columns",
     "refuse_far_from_zero",
     "running",
 ]

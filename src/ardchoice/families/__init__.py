@@ -17,6 +17,7 @@ from ardchoice.families.family import (
     Scores,
     Separation,
     TasteKind,
+    TermRules,
     coefficient_parameters,
     family_pass,
 )
@@ -116,6 +117,7 @@ __all__ = [
     "TastePass",
     "TasteSet",
     "TasteSums",
+    "TermRules",
     "candidate_parameters",
     "candidate_shapes",
     "candidate_subsets",

@@ -19,7 +19,16 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from ardchoice._types import Bools, Floats, Ints
-from ardchoice.design import Block, CachedBlocks, Design, Encoding, Part, StreamedBlocks
+from ardchoice.data import ChoiceData
+from ardchoice.design import (
+    Block,
+    CachedBlocks,
+    Design,
+    Encoding,
+    Part,
+    StreamedBlocks,
+    person_columns,
+)
 from ardchoice.errors import SpecificationError
 from ardchoice.numerics import NewtonFit, Order, Sums, map_reduce
 from ardchoice.space import Term, parse_term
@@ -277,6 +286,20 @@ class Resolved:
     notes: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class TermRules:
+    """Candidates that a family demands of every specification, as patterns of `Structure`.
+
+    Attributes
+    ----------
+    force, forbid
+        Terms that must be in, and terms that must not.
+    """
+
+    force: tuple[str, ...] = ()
+    forbid: tuple[str, ...] = ()
+
+
 @dataclass(frozen=True, eq=False)
 class Logsum:
     """Expected maximum utility of the situations of a block, for one kind of person.
@@ -451,6 +474,18 @@ class Family(ABC):
         the data decide once the terms are known.
         """
         return self
+
+    def must_fit(self, candidates: Encoding, data: ChoiceData) -> None:
+        """Refuse options that name what is in no candidate term and not in the data.
+
+        Called before terms are searched, so that a mistake is reported before the work.
+        Default: covariates that it uses.
+        """
+        person_columns(data, self.covariates)
+
+    def selection_rules(self, candidates: Encoding) -> TermRules:
+        """Candidates that a specification must or must not have for it. Default: none."""
+        return TermRules()
 
     @property
     def details(self) -> str:

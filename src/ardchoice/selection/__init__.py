@@ -1,6 +1,6 @@
 """The specification: structure, rules, and a search over valid sets of terms."""
 
-from ardchoice.selection.compile import compile_structure
+from ardchoice.selection.compile import compile_structure, with_family_rules
 from ardchoice.selection.constraints import Constraints, TermSet
 from ardchoice.selection.inclusion import Inclusion, inclusion
 from ardchoice.selection.joint import (
@@ -69,4 +69,5 @@ __all__ = [
     "select",
     "select_jointly",
     "with_expected_signs",
+    "with_family_rules",
 ]

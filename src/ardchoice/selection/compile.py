@@ -10,7 +10,10 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Ints
+from ardchoice.data import ChoiceData
+from ardchoice.design import learn_encoding
 from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.families import Family, Mnl, TermRules
 from ardchoice.selection.constraints import Constraints
 from ardchoice.selection.structure import Structure, listed
 from ardchoice.space import Linear, SearchSpace, Term, Transform, matches, parse_factor
@@ -63,6 +66,29 @@ def compile_structure(structure: Structure | None, space: SearchSpace) -> Constr
             + "."
         )
     return constraints
+
+
+def with_family_rules(
+    structure: Structure | None, family: Family, data: ChoiceData, space: SearchSpace
+) -> Structure | None:
+    """The structure with what a family demands of every specification.
+
+    Raises
+    ------
+    SpecificationError
+        Options of the family that fit neither the candidates nor the data.
+    """
+    if isinstance(family, Mnl):
+        return structure
+    candidates = learn_encoding(data, space.terms)
+    family.must_fit(candidates, data)
+    rules = family.selection_rules(candidates)
+    if rules == TermRules():
+        return structure
+    given = Structure.none() if structure is None else structure
+    force = dict.fromkeys((*listed(given.force), *rules.force))
+    forbid = dict.fromkeys((*listed(given.forbid), *rules.forbid))
+    return replace(given, force=tuple(force), forbid=tuple(forbid))
 
 
 def _check_signs(structure: Structure, terms: Sequence[Term]) -> None:

@@ -19,7 +19,7 @@ from ardchoice.evaluation import check_scenario
 from ardchoice.families import must_be_identified, one_pass
 from ardchoice.numerics import single_blas_thread
 from ardchoice.record import RESERVED_MODEL_NAMES
-from ardchoice.selection import check_signs, compile_structure
+from ardchoice.selection import check_signs, compile_structure, with_family_rules
 from ardchoice.settings.reading import parse_partly, settings_text, with_lines
 from ardchoice.settings.schema import StudySettings
 from ardchoice.settings.tables import table_mistakes
@@ -60,7 +60,8 @@ def check_study(path: str | Path) -> str:
     with telling_lines(path):
         space = agree(settings, data)
     parts = [str(data), _space_text(space), _time_text(settings, data, space)]
-    parts += [_guesses_text(settings), _output_text(settings, path.parent)]
+    parts += [_family_text(settings, data), _guesses_text(settings)]
+    parts += [_output_text(settings, path.parent)]
     return "\n\n".join(part for part in parts if part)
 
 
@@ -131,7 +132,12 @@ def agree(settings: StudySettings, data: ChoiceData) -> SearchSpace:
         refuse_far_from_zero(data, learn_encoding(data, space.terms).terms)
     except ArdchoiceError as error:
         mistakes.append(Mistake(("space",), str(error)))
-    structure = settings.make_structure()
+    structure, family = settings.make_structure(), settings.make_family()
+    try:
+        if space is not None and family != "auto":
+            structure = with_family_rules(structure, family, data, space)
+    except ArdchoiceError as error:
+        mistakes.append(Mistake(("model",), str(error)))
     try:
         if space is not None:
             compile_structure(structure, space)
@@ -245,6 +251,21 @@ def _seconds(value: float) -> str:
 def _range(low: float, high: float) -> str:
     ends = [_seconds(low), _seconds(high)]
     return f"about {ends[0]}" if ends[0] == ends[1] else f"about {ends[0]} to {ends[1]}"
+
+
+def _family_text(settings: StudySettings, data: ChoiceData) -> str:
+    """What a family of differences between persons can find where nobody chooses twice."""
+    family = settings.make_family()
+    if data.n_persons not in (None, len(data)) or not (family == "auto" or family.panel):
+        return ""
+    asked = f'family = "{settings.model.family}": nobody answers more than once here, so that '
+    if family == "auto":
+        text = asked + "only the multinomial and the nested logit are compared."
+    else:
+        text = asked + "differences between persons are weakly identified."
+    if data.n_persons is None:
+        text += ' If persons chose more than once, name their column: person = "..." under [data].'
+    return "\n".join(textwrap.wrap(text, WIDTH))
 
 
 def _guesses_text(settings: StudySettings) -> str:

@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ardchoice._types import Floats, Ints
+from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.families.estimate import climb_task
@@ -192,6 +193,17 @@ class LatentClass(Family):
         return self.starts * (MANY_STARTS_FACTOR if many else 1)
 
     # -- Parameters ---------------------------------------------------------------------------
+
+    def must_fit(self, candidates: Encoding, data: ChoiceData) -> None:
+        """Refuse membership by no covariate, and shared or absent terms like no candidate."""
+        super().must_fit(candidates, data)
+        known = [str(t.term) for t in candidates.terms]
+        for name in self.named_terms:
+            if name not in known:
+                raise SpecificationError(
+                    f"{self.title}: {name!r} is no candidate of the space. "
+                    f"{did_you_mean(name, known)}"
+                )
 
     def resolve(self, design: Design) -> Resolved:
         """The number of classes, where it is to be chosen."""
@@ -431,6 +443,6 @@ def _known_term(name: str, encoding: Encoding, option: str) -> str:
     known = [str(t.term) for t in encoding.terms]
     if name not in known:
         raise SpecificationError(
-            f"{option}: the specification has no term {name!r}. {did_you_mean(name, known)}"
+            f"{option}: there is no term {name!r}. {did_you_mean(name, known)}"
         )
     return name

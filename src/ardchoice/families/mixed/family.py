@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar
 
 import numpy as np
 
 from ardchoice._types import Floats
+from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
-from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.errors import SpecificationError
 from ardchoice.families.family import (
     EstimationTask,
     Family,
@@ -22,6 +23,7 @@ from ardchoice.families.family import (
     ParameterLayout,
     Resolved,
     Scores,
+    TermRules,
     term_like,
 )
 from ardchoice.families.mixed.checks import check_before, notes_after
@@ -29,8 +31,24 @@ from ardchoice.families.mixed.distributions import moments
 from ardchoice.families.mixed.estimate import maximise_simulated
 from ardchoice.families.mixed.kernel import Rule, Simulated, simulate
 from ardchoice.families.mixed.measures import unit_weights
-from ardchoice.families.mixed.money import cost_column, in_money, to_money, to_preference
-from ardchoice.families.mixed.options import Draw, correlations_of, spreads_of
+from ardchoice.families.mixed.money import (
+    cost_column,
+    cost_term,
+    has_unit,
+    in_money,
+    one_sign_of_cost,
+    to_money,
+    to_preference,
+    unit_rules,
+)
+from ardchoice.families.mixed.options import (
+    Draw,
+    Space,
+    check_space,
+    correlations_of,
+    must_be_candidates,
+    spreads_of,
+)
 from ardchoice.families.mixed.persons import persons_of
 from ardchoice.families.mixed.prediction import (
     chunks,
@@ -53,8 +71,6 @@ from ardchoice.families.mnl import Mnl
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step, single_blas_thread
 
-Space = Literal["preference", "wtp"]
-"""What coefficients are: of utility, or willingness to pay."""
 CONVERGED_DECREMENT = 1e-6
 """Log-likelihood still to be gained with frozen nodes at which estimation has converged."""
 
@@ -133,7 +149,7 @@ class Mixed(Family):
     )
 
     def __post_init__(self) -> None:
-        self._check_space()
+        check_space(self.space, self.cost)
         if self.random is not None:
             known = isinstance(self.random, Mapping)
             if not known or not (self.random or self.space == "wtp"):
@@ -153,22 +169,6 @@ class Mixed(Family):
             )
         if not isinstance(self.seed, int) or self.seed < 0:
             raise SpecificationError(f"seed is a whole number from 0 on, not {self.seed!r}.")
-
-    def _check_space(self) -> None:
-        known = get_args(Space)
-        if self.space not in known:
-            raise SpecificationError(
-                f"There is no space {self.space!r}. {did_you_mean(str(self.space), known)}"
-            )
-        if self.space == "wtp" and self.cost is None:
-            raise SpecificationError(
-                'space="wtp" needs the attribute that stands for money: Mixed(..., space="wtp", '
-                'cost="CO").'
-            )
-        if self.space != "wtp" and self.cost is not None:
-            raise SpecificationError(
-                f'cost={self.cost!r} belongs to WTP space: add space="wtp", or remove it.'
-            )
 
     def __hash__(self) -> int:
         named = None if self.random is None else tuple(self.random.items())
@@ -196,6 +196,16 @@ class Mixed(Family):
         plain = super().layout(encoding)
         return plain if self.cost is None else in_money(plain, encoding, self.cost)
 
+    def must_fit(self, candidates: Encoding, data: ChoiceData) -> None:
+        """Refuse random coefficients like no candidate, and a cost that cannot be the unit."""
+        if self.cost is not None:
+            cost_term(candidates, self.cost)
+        must_be_candidates(self.random or {}, candidates)
+
+    def selection_rules(self, candidates: Encoding) -> TermRules:
+        """In WTP space the cost has one linear coefficient, and no other form or interaction."""
+        return TermRules() if self.cost is None else unit_rules(candidates, self.cost)
+
     def resolve(self, design: Design) -> Resolved:
         """Random coefficients that the data choose, and signs; what cannot be used is refused."""
         if self.cost is not None:
@@ -206,13 +216,13 @@ class Mixed(Family):
         if not found.random:
             return Resolved(Mnl(), (*found.notes, Information("The model is a multinomial logit.")))
         correlated = self.correlated if len(found.random) > 1 else False
-        chosen = dict.fromkeys(found.random, "normal")
-        if self.cost is not None and f"*: {self.cost}" in chosen:
-            chosen[f"*: {self.cost}"] = "lognormal"
-        resolved = check_before(
-            replace(self, random=chosen, correlated=correlated, anchor=None), design
-        )
+        chosen = self.with_random(dict.fromkeys(found.random, "normal"))
+        resolved = check_before(replace(chosen, correlated=correlated, anchor=None), design)
         return Resolved(resolved.family, (*found.notes, *resolved.notes))
+
+    def with_random(self, random: Mapping[str, str]) -> Mixed:
+        """With random coefficients that were searched; a normal cost has one sign in WTP space."""
+        return replace(self, random=one_sign_of_cost(random, self.cost))
 
     @property
     def details(self) -> str:
@@ -247,7 +257,7 @@ class Mixed(Family):
                 like = term_like(key, encoding)
                 if like is not None:
                     random.setdefault(like, text)
-        if not random:
+        if not random and (self.cost is None or not has_unit(encoding, self.cost)):
             return Mnl()
         same = random == dict(self.random)
         correlated = self.correlated if same else self.correlated is True and len(random) > 1

@@ -13,7 +13,7 @@ parameters of α on the index c + Σ s w x, which differs between nodes.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,12 +22,12 @@ import numpy.typing as npt
 
 from ardchoice._types import Floats, Ints
 from ardchoice.data import recognised_kind
-from ardchoice.design import Encoding
+from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError, did_you_mean
-from ardchoice.families.family import Parameter, ParameterLayout
+from ardchoice.families.family import Parameter, ParameterLayout, TermRules
 from ardchoice.families.mixed.distributions import Draws
 from ardchoice.families.mixed.structure import InMoney, Structure
-from ardchoice.space import Linear
+from ardchoice.space import Linear, parse_term
 
 SMALLEST_COST = 1e-30
 """Size of a cost coefficient that is taken for zero."""
@@ -46,11 +46,7 @@ def cost_column(encoding: Encoding, cost: str) -> int:
             f"WTP space: the model has no term of the cost {cost!r}. {did_you_mean(cost, known)}"
         )
     everywhere = set(range(len(encoding.alternatives)))
-    plain = [
-        t
-        for t in found
-        if isinstance(t.term.how, Linear) and not t.term.by and set(t.alternatives) == everywhere
-    ]
+    plain = _plain(encoding, cost)
     lacking = everywhere - {j for t in found for j in t.alternatives}
     if lacking:
         names = ", ".join(encoding.alternatives[j] for j in sorted(lacking))
@@ -66,6 +62,62 @@ def cost_column(encoding: Encoding, cost: str) -> int:
             "interactions or other forms of it."
         )
     return plain[0].start
+
+
+def cost_term(candidates: Encoding, cost: str) -> TermColumns:
+    """The candidate that is the unit of willingness to pay; an error where there is none.
+
+    Other forms and interactions of the cost may be among the candidates.
+    """
+    plain = _plain(candidates, cost)
+    if plain:
+        return plain[0]
+    if not any(t.term.what == cost for t in candidates.terms):
+        cost_column(candidates, cost)  # says which attributes there are
+    raise SpecificationError(
+        f"WTP space: '*: {cost}' is not among the candidate terms. All willingness to pay is "
+        f"measured in one linear coefficient of {cost} that all alternatives share: it takes "
+        '"linear" among the transforms, generic coefficients, and an attribute that every '
+        "alternative has."
+    )
+
+
+def has_unit(encoding: Encoding, cost: str) -> bool:
+    """Whether willingness to pay can be measured in the cost of these terms."""
+    try:
+        cost_column(encoding, cost)
+    except SpecificationError:
+        return False
+    return True
+
+
+def unit_rules(candidates: Encoding, cost: str) -> TermRules:
+    """The cost has one linear coefficient, and no other form or interaction."""
+    unit = cost_term(candidates, cost)
+    others = [t.term for t in candidates.terms if t.term.what == cost and t != unit]
+    # A place in brackets is itself: '*' alone would be any place.
+    return TermRules((f"[*]: {unit.term.content}",), tuple(map(str, others)))
+
+
+def one_sign_of_cost(random: Mapping[str, str], cost: str | None) -> dict[str, str]:
+    """Random coefficients that were searched, lognormal where they are the cost's."""
+    return {
+        key: "lognormal" if cost is not None and parse_term(key).what == cost else text
+        for key, text in random.items()
+    }
+
+
+def _plain(encoding: Encoding, cost: str) -> list[TermColumns]:
+    """Linear terms of the cost, without interactions, that all alternatives share."""
+    everywhere = set(range(len(encoding.alternatives)))
+    return [
+        t
+        for t in encoding.terms
+        if t.term.what == cost
+        and isinstance(t.term.how, Linear)
+        and not t.term.by
+        and set(t.alternatives) == everywhere
+    ]
 
 
 def in_money(layout: ParameterLayout, encoding: Encoding, cost: str) -> ParameterLayout:

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import cast, get_args
+from typing import Literal, cast, get_args
 
 from ardchoice.design import Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
+from ardchoice.families.family import term_like
 from ardchoice.families.mixed.distributions import CORRELATABLE, SIGNED, Distribution
 from ardchoice.families.mixed.structure import Correlation, Spread
 from ardchoice.space import Term, matches, parse_term
 
+Space = Literal["preference", "wtp"]
+"""What coefficients are: of utility, or willingness to pay."""
 MOST_LABELLED = 30
 """Alternatives up to which each may have an error component of its own."""
 SHARED = "shared "
@@ -66,6 +69,22 @@ class Draw:
         return f"{'-' if self.sign < 0 else '+'}{self.distribution}"
 
 
+def check_space(space: str, cost: str | None) -> None:
+    """Refuse a space that there is not, and a cost without its space or a space without it."""
+    known = get_args(Space)
+    if space not in known:
+        raise SpecificationError(f"There is no space {space!r}. {did_you_mean(str(space), known)}")
+    if space == "wtp" and cost is None:
+        raise SpecificationError(
+            'space="wtp" needs the attribute that stands for money: Mixed(..., space="wtp", '
+            'cost="CO").'
+        )
+    if space != "wtp" and cost is not None:
+        raise SpecificationError(
+            f'cost={cost!r} belongs to WTP space: add space="wtp", or remove it.'
+        )
+
+
 def spreads_of(random: Mapping[str, str], encoding: Encoding) -> tuple[Spread, ...]:
     """The random coefficients that the keys of `random` name, in their order."""
     out: dict[str, Spread] = {}
@@ -78,6 +97,16 @@ def spreads_of(random: Mapping[str, str], encoding: Encoding) -> tuple[Spread, .
                 )
             out[spread.name] = spread
     return tuple(out.values())
+
+
+def must_be_candidates(random: Mapping[str, str], candidates: Encoding) -> None:
+    """Refuse keys that name no candidate, nor one of the same attribute in another form."""
+    for key, text in random.items():
+        try:
+            spreads_of({key: text}, candidates)
+        except SpecificationError:
+            if term_like(key, candidates) is None:
+                raise
 
 
 def _named(key: str, drawn: Draw, encoding: Encoding) -> list[Spread]:

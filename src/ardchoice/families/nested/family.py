@@ -9,6 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from ardchoice._types import Floats
+from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.families.estimate import maximise_from_mnl
@@ -164,6 +165,11 @@ class Nested(Family):
         return nest_arrays(
             self._key, alternatives, equal=self.equal, allocation=self._allocation_key
         )
+
+    def must_fit(self, candidates: Encoding, data: ChoiceData) -> None:
+        """Refuse nests and allocations of alternatives that there are not."""
+        if self.nests is not None:
+            self.arrays(candidates.alternatives)
 
     def resolve(self, design: Design) -> Resolved:
         """The nests that the data support, where none are given; the MNL where there are none."""

@@ -58,7 +58,7 @@ def not_worse_than_mnl(
         rough = -2 * found.loglik / _scale(data) + size * np.log(_persons(result))
         if rough > own + QUICK_TOLERANCE:
             return confirmed
-        other, notes = fit_anyway(data, terms, replace(family, random=random))
+        other, notes = fit_anyway(data, terms, family.with_random(random))
     except ArdchoiceError:  # it has no such model: nothing is compared
         return confirmed
     if not other.converged or _bic(other) >= own or _wrong_signs(other, structure):

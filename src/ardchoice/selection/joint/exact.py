@@ -59,7 +59,7 @@ def confirm(data: ChoiceData, selection: JointSelection, *, family: Mixed) -> Co
         try:
             alike = len(random) == len(best.random) and family.space == "preference"
             near = best.values if alike else None
-            named = replace(family, random=random, near=near)
+            named = replace(family.with_random(random), near=near)
             return Confirmed(selection, fit_anyway(data, plain, named))
         except IdentificationError:
             # The likelihood may be flat where scores are not.

@@ -79,7 +79,7 @@ class JointSelection:
 
     def family_of(self, asked: Mixed) -> Family:
         """With the random coefficients; the multinomial logit where there are none."""
-        return replace(asked, random=self.random) if self.random else Mnl()
+        return asked.with_random(self.random) if self.random else Mnl()
 
 
 def select_jointly(
