@@ -65,3 +65,37 @@ def test_mistakes_end_with_a_sentence_and_exit_code_3(folder: Path) -> None:
         assert message in error
         assert "Traceback" not in error
     assert simulate(folder)[0] == 2
+
+
+@pytest.mark.parametrize("family", [ac.Mnl(), ac.Mixed({"*: TT": "normal"}, nodes=16)])
+def test_a_saved_model_by_hand_is_used_like_a_study(family: ac.Family, tmp_path: Path) -> None:
+    data = ac.datasets.swissmetro_choices("real").take(range(900))
+    result = ac.fit(data, "TRAIN: ASC\nSM: ASC\n*: TT + CO", family=family)
+    result.save(tmp_path / "model")
+    code, text, _ = simulate(tmp_path / "model", "SM: unavailable", "*: TT * 2", "--by", "GA")
+    assert code == 0
+    assert max(map(len, text.splitlines())) <= 80
+    code, text, _ = simulate(tmp_path / "model", "TRAIN: CO * 2", "--json")
+    expected = result.scenario("TRAIN: CO * 2").shares["scenario"]
+    assert [row["scenario"] for row in json.loads(text)["shares"]] == pytest.approx(
+        expected.tolist(), abs=1e-9
+    )
+    done = CliRunner().invoke(cli, ["export", str(tmp_path / "model"), "text", "--out", "-"])
+    assert done.exit_code == 0
+    assert "TT" in done.stdout
+
+
+def test_a_saved_model_by_hand_predicts_a_table(tmp_path: Path) -> None:
+    table = pd.DataFrame({"x_a": [1.0, 2, 3, 4] * 9, "x_b": [2.0, 1, 4, 2] * 9})
+    table["choice"] = ["a", "b", "a", "a", "b", "b", "a", "b", "a"] * 4
+    table.to_csv(tmp_path / "table.csv", index=False)
+    data = ac.read_wide(
+        table, alternatives=["a", "b"], choice="choice", attributes={"x": "x_{alt}"}
+    )
+    result = ac.fit_mnl(data, "a: ASC\n*: x")
+    result.save(tmp_path / "model")
+    words = ["predict", str(tmp_path / "model"), str(tmp_path / "table.csv")]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0
+    found = pd.read_csv(io.StringIO(done.stdout))[["a", "b"]].to_numpy()
+    assert found == pytest.approx(result.predict().to_numpy(), abs=1e-9)

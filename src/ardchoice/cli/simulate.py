@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING
 
 import click
 
-import ardchoice as ac
 from ardchoice.cli.console import Console
 from ardchoice.cli.places import (
     STANDARD_OUTPUT,
@@ -17,6 +16,7 @@ from ardchoice.cli.places import (
     new_file,
     write_or_print,
 )
+from ardchoice.cli.study import saved_result
 
 if TYPE_CHECKING:
     from ardchoice.estimation import Scenario
@@ -60,13 +60,13 @@ def simulate(
       ardchoice simulate results "*: TT - 5" "SM: unavailable" --by INCOME
       ardchoice simulate results "TRAIN: CO + 10%" --where "PURPOSE == 1"
     """  # noqa: D301 - click reads the backspace
-    loaded = ac.load(study)
+    result = saved_result(study)
     data = None
     if table is not None:
         from ardchoice.data import read_like
 
-        data = read_like(table, loaded.data, observed=False)
-    scenario = loaded.result.scenario(*changes, by=by, where=where, data=data, cost=cost)
+        data = read_like(table, result.data, observed=False)
+    scenario = result.scenario(*changes, by=by, where=where, data=data, cost=cost)
     if out is not None and not is_standard_output(out):
         write_or_print(out, scenario.shares.to_csv(index=False), force)
     elif as_json:

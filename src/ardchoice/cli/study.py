@@ -34,9 +34,9 @@ study_argument = click.argument("study", type=click.Path(path_type=Path))
 def predict(study: Path, table: Path, out: Path, force: bool) -> None:
     """Probabilities of the choice situations in TABLE, by a saved STUDY.
 
-    STUDY is the folder that `ardchoice run` wrote. TABLE has the columns that the study's own table
-    has, as far as its model uses them; what was chosen need not be in it. Every row comes out, with
-    empty cells and a note where it cannot be predicted.
+    STUDY is the folder that `ardchoice run` wrote, or one of a model saved from Python. TABLE has
+    the columns that the study's own table has, as far as its model uses them; what was chosen need
+    not be in it. Every row comes out, with empty cells and a note where it cannot be predicted.
 
     \b
     Examples:
@@ -47,14 +47,21 @@ def predict(study: Path, table: Path, out: Path, force: bool) -> None:
         if out.exists() and table.exists() and out.samefile(table):
             raise ArdchoiceError(f"'{out}' is the table itself; choose another place with --out.")
         must_be_free(out, force)
-    write_or_print(out, probabilities(ac.load(study), table), force)
+    write_or_print(out, probabilities(saved_result(study), table), force)
 
 
-def probabilities(study: ac.Study, table: Path) -> str:
+def saved_result(folder: Path) -> ac.Result:
+    """The model of a saved study, or a saved model."""
+    found = ac.load(folder)
+    return found if isinstance(found, ac.Result) else found.result
+
+
+def probabilities(result: ac.Result, table: Path) -> str:
     """As CSV: the id of the situation, or the number of its row, and a column per alternative."""
+    from ardchoice.estimation import predict_table
     from ardchoice.report import strip_control_characters
 
-    found, source = study.predict(table), study.data.source
+    found, source = predict_table(result, result.data, table), result.data.source
     ids = source.situation if source is not None and source.situation else "row"
     head = [ids if isinstance(ids, str) else " / ".join(ids), *map(str, found.columns)]
     buffer = io.StringIO()
@@ -95,7 +102,7 @@ def export(study: Path, package: str, out: Path | None, force: bool) -> None:
         return
     if form.is_script:
         raise click.UsageError("A script is written to a file: it has the path of the table.")
-    click.echo(readable_text(ac.load(study).result, package))
+    click.echo(readable_text(saved_result(study), package))
 
 
 @click.command(short_help="The report of a saved study.")
