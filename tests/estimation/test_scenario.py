@@ -378,4 +378,6 @@ def test_a_scenario_shows_as_text_html_and_figure(result: Result) -> None:
         scenario.plot(segment="GA=7")
     assert result.scenarios({"a": "TRAIN: CO * 2"}).plot().get_ylabel() == "share in %"
     assert result.curve("TRAIN: CO", [1, 2]).plot().get_ylabel() == "share in %"
-    assert max(map(len, str(result.curve("TRAIN: CO")).splitlines()[:13])) <= 80
+    shown = str(result.curve("TRAIN: CO"))
+    assert "Note: " in shown
+    assert max(map(len, shown.splitlines())) <= 80

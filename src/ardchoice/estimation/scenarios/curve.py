@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import fill
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -15,6 +16,7 @@ from ardchoice.estimation.display import DisplayFrame
 from ardchoice.estimation.scenarios.changes import Change, parse_changes
 from ardchoice.estimation.scenarios.scenario import Scenario, make_scenario
 from ardchoice.estimation.scenarios.simulator import Simulator
+from ardchoice.text import WIDTH
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -46,7 +48,8 @@ class Curve:
         wide = self.frame.pivot(index="value", columns="alternative", values="share")
         order = list(dict.fromkeys(self.frame["alternative"]))
         text = str(DisplayFrame(wide[order].reset_index()))
-        return "\n".join([f"Shares as {self.what} value", text, *self.notes])
+        notes = [fill(f"Note: {note}", WIDTH) for note in self.notes]
+        return "\n".join([f"Shares as {self.what} value", text, *notes])
 
     def __repr__(self) -> str:
         return f"<Curve: {self.what}, {self.frame['value'].nunique()} values>"
