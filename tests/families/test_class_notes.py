@@ -11,7 +11,9 @@ from families_support import business
 
 import ardchoice as ac
 from ardchoice.data import ChoiceData
-from ardchoice.families import LatentClass
+from ardchoice.estimation import mean_of_classes
+from ardchoice.estimation.tastes import mean_of_finite
+from ardchoice.families import LatentClass, TasteKind
 from ardchoice.families.latent.diagnose import converged_apart
 from ardchoice.numerics import NewtonFit, Sums
 
@@ -63,6 +65,26 @@ def test_a_class_that_always_chooses_one_alternative_is_named_and_ends_the_estim
     assert "coefficients that diverge" in result.summary()
     shares = result.individual().mean()
     np.testing.assert_allclose(shares, 0.5, atol=0.05)
+    # The loyal class has no part in the means.
+    [other] = {1, 2} - {int(name[-2]) for name in frame.index[gone]}
+    expected = [
+        result.estimates[f"{name} (class {other})"] for name in ("b: ASC", "c: ASC", "*: x")
+    ]
+    assert result.mean_coefficients.tolist() == expected
+    assert mean_of_classes(result).startswith("Means of b: ASC, c: ASC")
+
+
+def test_a_mean_leaves_out_classes_where_that_coefficient_diverges() -> None:
+    betas, shares = np.array([[1.0, 2.0, 90.0], [3.0, -50.0, 80.0]]), np.array([0.25, 0.75])
+    # Two parameters of each class, and a third coefficient that diverges in both.
+    places = [[0, 1, 2], [3, 4, 2]]
+    kinds = [
+        TasteKind(f"class {q}", beta, np.eye(5)[place])
+        for q, (beta, place) in enumerate(zip(betas, places, strict=True), 1)
+    ]
+    infinite = np.array([False, False, True, False, True])
+    found = mean_of_finite(shares @ betas, kinds, shares, infinite)
+    assert found.tolist() == [0.25 * 1 + 0.75 * 3, 2.0, 0.25 * 90 + 0.75 * 80]
 
 
 def test_equal_classes_are_named(data: ChoiceData) -> None:

@@ -22,7 +22,7 @@ from ardchoice.estimation.delta import Uncertainty, check_level
 from ardchoice.estimation.individual import individuals
 from ardchoice.estimation.model import Model
 from ardchoice.estimation.shapes import Shapes
-from ardchoice.estimation.tastes import mean_coefficients, mean_of_kinds
+from ardchoice.estimation.tastes import mean_coefficients, mean_of_finite
 from ardchoice.families import Family, Mnl, ParameterLayout, TasteKind
 from ardchoice.space import Specification
 
@@ -231,15 +231,14 @@ class Estimates:
     def mean_coefficients(self) -> Floats:
         """Coefficients of the columns, their mean over persons where tastes vary; shape (D,).
 
-        Classes with estimates that diverge have no part in the mean, unless all have some.
+        A class in which a coefficient diverges has no part in its mean, unless it does in all.
         """
         kinds, infinite = self.taste_kinds, self.is_infinite
-        if kinds and infinite.any():
-            shares = individuals(self.model, self.data).mean().to_numpy()
-            finite = mean_of_kinds(kinds, shares, infinite)
-            if finite is not None:
-                return finite
-        return mean_coefficients(self.model, self.data)
+        found = mean_coefficients(self.model, self.data)
+        if not kinds or not infinite.any():
+            return found
+        shares = individuals(self.model, self.data).mean().to_numpy()
+        return mean_of_finite(found, kinds, shares, infinite)
 
     def covariance(self, cov: Covariance | None = None) -> pd.DataFrame:
         """Covariance of the estimates, with names; exponents and thresholds last."""

@@ -58,31 +58,34 @@ class _MeanMeasure:
         return _Mean(total, float(weight.sum()))
 
 
-def _is_finite(kind: TasteKind, is_infinite: Bools) -> bool:
-    return not kind.gradient[:, is_infinite].any()
+def finite_in_kinds(kinds: Sequence[TasteKind], is_infinite: Bools) -> Bools:
+    """Which coefficients of every kind do not diverge; shape (Q, D)."""
+    return np.array([~(kind.gradient[:, is_infinite] != 0).any(axis=1) for kind in kinds])
+
+
+def mean_of_finite(
+    mean: Floats, kinds: Sequence[TasteKind], shares: Floats, is_infinite: Bools
+) -> Floats:
+    """Mean coefficients, each without the kinds in which it diverges, unless it does in all."""
+    finite = finite_in_kinds(kinds, is_infinite)
+    betas, weight = np.array([kind.beta for kind in kinds]), shares[:, None] * finite
+    total = weight.sum(axis=0)
+    partly = ~finite.all(axis=0) & (total > 0)
+    found = (weight * betas).sum(axis=0) / np.where(partly, total, 1.0)
+    return np.where(partly, found, mean)
 
 
 def mean_of_classes(result: Result) -> str:
-    """A sentence on which classes the mean coefficients are of; empty where it is all of them."""
-    kinds, infinite = result.taste_kinds, result.is_infinite
-    finite = [kind.name for kind in kinds if _is_finite(kind, infinite)]
-    if len(finite) in (0, len(kinds)):
+    """A sentence on mean coefficients that are not of all classes; empty where all are."""
+    kinds = result.taste_kinds
+    if not kinds or not result.is_infinite.any():
         return ""
-    share = float(result.individual()[finite].mean().sum())
-    others = "the others" if len(kinds) - len(finite) > 1 else "the other"
-    return (
-        f"The mean is that of {', '.join(finite)} ({100 * share:.1f}% of persons): estimates of "
-        f"{others} diverge."
-    )
-
-
-def mean_of_kinds(kinds: Sequence[TasteKind], shares: Floats, is_infinite: Bools) -> Floats | None:
-    """Mean over the kinds whose estimates do not diverge; None where all do, or none does."""
-    finite = np.array([_is_finite(kind, is_infinite) for kind in kinds], dtype=bool)
-    if finite.all() or not finite.any():
-        return None
-    betas = np.array([kind.beta for kind in kinds])
-    return np.asarray(shares[finite] @ betas[finite] / shares[finite].sum())
+    finite = finite_in_kinds(kinds, result.is_infinite)
+    names = [name for term in result.encoding.terms for name in term.names]
+    shown = [name for k, name in enumerate(names) if not finite[:, k].all()]
+    if not shown:
+        return ""
+    return f"Means of {', '.join(shown)} leave out classes in which their estimates diverge."
 
 
 def wtp_of_kinds(
