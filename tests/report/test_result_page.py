@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -46,6 +47,17 @@ def test_a_mixed_logit_shows_how_tastes_are_distributed(tmp_path: Path) -> None:
     assert "*: TT / CO" in text
     assert "The sign of some persons is wrong" in text  # one in six, as simulated
     assert "Wrong sign" not in text
+
+
+def test_wtp_space_says_who_would_have_to_be_paid_for_time_saved(tmp_path: Path) -> None:
+    family = ac.Mixed({"*: TT": "normal"}, space="wtp", cost="CO")
+    text = page(simulated(-1.0), family, tmp_path)
+    note = text[text.index("The sign of some persons is wrong") :][:200]
+    share = float(re.search(r"TT / CO is negative for (\d+) % of persons", note)[1])
+    # A mean of one and a standard deviation of one, as simulated: 16 %.
+    assert 12 < share < 20
+    positive = ac.Mixed({"*: TT": "lognormal"}, space="wtp", cost="CO")
+    assert "The sign of some persons" not in page(simulated(-1.0), positive, tmp_path)
 
 
 @pytest.mark.parametrize("family", [ac.Mnl(), ac.Mixed({"*: TT": "normal"})], ids=["mnl", "mixed"])

@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from ardchoice._types import Floats
-from ardchoice.estimation import Result
+from ardchoice.estimation import Result, is_saved
+from ardchoice.families import Mixed
 from ardchoice.record import StudyRecord
 from ardchoice.selection import (
     Evidence,
@@ -60,6 +61,23 @@ def expected_signs(result: Result, structure: Structure | None) -> dict[str, Sig
         **recognised_signs(result.data, terms),
         **{name: sign for name, sign in given.items() if name in used},
     }
+
+
+def expected_taste_signs(result: Result, structure: Structure | None) -> dict[str, Sign]:
+    """Of random coefficients, by the names of `Result.tastes`; in WTP space, of what they are."""
+    signs = expected_signs(result, structure)
+    cost = result.family.cost if isinstance(result.family, Mixed) else None
+    out: dict[str, Sign] = {}
+    for columns in result.encoding.terms:
+        what = columns.term.what
+        if what not in signs or columns.term.by:
+            continue
+        out |= dict.fromkeys(columns.names, signs[what])
+        if cost is not None:
+            # What would be paid for is positive: less of time, more of comfort.
+            sign: Sign = "+" if (signs[what] == "-") == is_saved(what) else "-"
+            out |= dict.fromkeys((f"{name} / {cost}" for name in columns.names), sign)
+    return out
 
 
 def count_wrong_signs(result: Result, structure: Structure | None) -> int:

@@ -12,7 +12,7 @@ from ardchoice.estimation import (
     nest_allocations,
     taste_correlations,
 )
-from ardchoice.evaluation import expected_signs
+from ardchoice.evaluation import expected_taste_signs
 from ardchoice.record import FamilyComparison, Note
 from ardchoice.report.document import (
     FIGURES,
@@ -186,14 +186,7 @@ def _correlations(result: Result) -> list[Part]:
 
 def _wrong_persons(found: Findings, frame: pd.DataFrame) -> list[Part]:
     """Persons whose taste has the wrong sign, though the mean has not."""
-    result = found.record.result
-    signs = expected_signs(result, found.record.structure)
-    expected = {
-        name: signs[term.term.what]
-        for term in result.encoding.terms
-        if term.term.what in signs and not term.term.by
-        for name in term.names
-    }
+    expected = expected_taste_signs(found.record.result, found.record.structure)
     texts = []
     numbers = frame[["median", "opposite", "low", "high"]].to_numpy(float).tolist()
     for name, (median, opposite, low, high) in zip(frame["taste"], numbers, strict=True):
