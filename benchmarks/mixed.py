@@ -41,12 +41,16 @@ from ardchoice.design import Design
 from ardchoice.families.mixed.search import search_random
 from ardchoice.space import as_specification
 from environments import CACHE, EnvironmentUnavailableError, interpreter
+from exports import REQUIREMENTS as EXPORT_REQUIREMENTS
 from mixed_reference import electricity, print_references, swissmetro
 from mixed_sets import simulated_set
 from mnl_rivals import REQUIREMENTS as MNL_REQUIREMENTS
 
 PARTS = ("race", "seeds", "scaling", "searches", "false", "biogeme", "reference")
-REQUIREMENTS = {"xlogit": MNL_REQUIREMENTS["xlogit"], "biogeme": ["biogeme==3.3.2"]}
+REQUIREMENTS = {
+    "xlogit": MNL_REQUIREMENTS["xlogit"],
+    "export-biogeme": EXPORT_REQUIREMENTS["biogeme"],  # the environment of exports.py
+}
 XLOGIT_DRAWS = 1_000
 SWISSMETRO = "TRAIN: ASC\nCAR: ASC\n*: TT + CO"
 ELECTRICITY = "*: pf + cl + loc + wk + tod + seas"
@@ -269,7 +273,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
         searches(2 if quick else 30, 300)
     if "false" in parts:
         false_ones(2 if quick else 40, 6_000)
-    if "biogeme" in parts and (python := environment("biogeme", given.venvs)) is not None:
+    if "biogeme" in parts and (python := environment("export-biogeme", given.venvs)) is not None:
         biogeme(python)
     if "reference" in parts:
         print_references(quick=quick)
