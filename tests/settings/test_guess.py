@@ -705,3 +705,23 @@ def test_what_numbers_the_purchases_of_a_household_is_no_person():
     for name in ("hid", "id2", "person"):
         columns = profiles(pd.DataFrame({"id": number, name: household + 7}))
         assert find_person(columns, None, {}).value == name
+
+
+def test_other_spellings_of_an_alternative_are_no_alternatives(tmp_path):
+    frame = glued(300).drop(columns=["price", "catch"])
+    frame.columns = [c if c in ("mode", "income") else f"{c[0]}_{c[1:]}" for c in frame]
+    odd = frame["mode"].where(frame.index % 9 > 0, frame["mode"].str.upper() + " ")
+    settings, data, _ = settings_from(written(frame.assign(mode=odd), tmp_path))
+    names = {"pier": "pier", "boat": "boat", "shore": "shore"}
+    assert settings.data.alternatives == names
+    assert settings.data.guesses == ()
+    assert data.n_situations == len(frame)
+
+
+def test_other_spellings_of_an_alternative_of_a_long_table_are_none(tmp_path):
+    table = pd.read_csv(MODE_CHOICE, sep=";", skipinitialspace=True)
+    names = table["mode"].map({1: "air", 2: "train", 3: "bus", 4: "car"})
+    table["mode"] = names.where(np.arange(len(table)) % 11 > 0, " " + names.str.title())
+    settings, data, _ = settings_from(written(table, tmp_path))
+    assert set(settings.data.alternatives) == {"air", "train", "bus", "car"}
+    assert len(data.alternatives) == 4

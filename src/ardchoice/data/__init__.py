@@ -37,6 +37,7 @@ from ardchoice.data.recode import (
     mostly_numbers,
 )
 from ardchoice.data.recognised import Kind, recognised_kind
+from ardchoice.data.similar_names import one_spelling, other_spellings
 from ardchoice.data.source import Layout, ReadingOptions, Source
 from ardchoice.data.stream import read_table
 from ardchoice.data.tables import (
@@ -101,7 +102,9 @@ __all__ = [
     "mostly_numbers",
     "must_be_choice_data",
     "must_exist",
+    "one_spelling",
     "open_table",
+    "other_spellings",
     "pick",
     "read_like",
     "read_long",

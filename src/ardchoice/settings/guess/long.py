@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 import pandas as pd
 
-from ardchoice.settings.guess.profile import Column, named
+from ardchoice.settings.guess.profile import Column, named, with_one_spelling
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
 from ardchoice.settings.guess.values import are_labelled
 from ardchoice.settings.guess.words import (
@@ -210,7 +210,7 @@ def guess_long(
             left_out[column.name] = f"text with {column.distinct} different values"
         else:
             attributes.append(_attribute(column))
-    codes = {text: text for text in alternative.labels}
+    codes = {text: text for text in with_one_spelling(alternative).labels}
     numbers = all(text.lstrip("-").isdigit() for text in codes)
     placeless, apart = unlike_others(list(codes))
     if numbers:  # modes may have numbers, too: the name of the column tells

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -18,6 +18,8 @@ from ardchoice.data import (
     as_numbers,
     factorise,
     mostly_numbers,
+    one_spelling,
+    other_spellings,
 )
 
 MAX_LABELS = 1000
@@ -121,6 +123,31 @@ def profile_column(series: Series, position: int = 0) -> Column:
         shares=tuple(float(c) / max(rows, 1) for c in counts),
         codes=codes,
         numbers=values,
+    )
+
+
+def with_one_spelling(column: Column) -> Column:
+    """The column with values that differ by blanks around or capital letters taken for one.
+
+    The most frequent spelling stays, as where choices are read.
+    """
+    if column.numeric or not column.labels:
+        return column
+    counts = np.bincount(column.codes[column.codes >= 0], minlength=len(column.labels))
+    labels = one_spelling(column.labels, counts)
+    other = other_spellings(column.labels, labels)
+    if not other:
+        return column
+    place = {text: i for i, text in enumerate(labels)}
+    new = np.array([*(place[other.get(text, text)] for text in column.labels), -1], dtype=np.intp)
+    shares = np.zeros(len(labels))
+    np.add.at(shares, new[:-1], column.shares)
+    return replace(
+        column,
+        distinct=len(labels),
+        labels=tuple(labels),
+        shares=tuple(map(float, shares)),
+        codes=new[column.codes],
     )
 
 

@@ -23,7 +23,7 @@ from ardchoice.settings.guess.families import (
     plausibility,
 )
 from ardchoice.settings.guess.people import is_code, is_place
-from ardchoice.settings.guess.profile import Column, named
+from ardchoice.settings.guess.profile import Column, named, with_one_spelling
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
 from ardchoice.settings.guess.words import (
     AVAILABLE_WORDS,
@@ -134,7 +134,9 @@ def rank_matches(columns: Sequence[Column], answers: Mapping[str, str]) -> list[
     names = [c.name for c in columns]
     families = find_families(names)
     asked = answers.get("choice") or None
-    candidates = [c for c in columns if (c.name == asked if asked else _could_be_choice(c))]
+    candidates = [
+        with_one_spelling(c) for c in columns if (c.name == asked if asked else _could_be_choice(c))
+    ]
     # Names in the choice column say directly which words are alternatives.
     for column in candidates:
         if not column.numeric and 2 <= column.distinct <= 60:
