@@ -1,5 +1,7 @@
 """Exponents and thresholds that the likelihood of the choices decides."""
 
+import gc
+import weakref
 from dataclasses import replace
 
 import numpy as np
@@ -319,6 +321,15 @@ def test_terms_with_one_form_share_one_exponent():
     first, second, third = (t.parameters[0] for t in result.encoding.terms)
     assert first == second != third
     assert result.n_parameters == 5
+
+
+def test_a_search_for_thresholds_leaves_no_data_behind():
+    data = drawn(lambda x: -0.5 * np.maximum(x - 4, 0), n=300)
+    known = weakref.ref(data)
+    ac.fit(data, "*: thresholds(x, 1)")
+    del data
+    gc.collect()
+    assert known() is None
 
 
 def test_a_comparison_of_estimates_lists_the_exponent(boxcox, swissmetro):

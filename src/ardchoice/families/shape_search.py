@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from functools import lru_cache
 from itertools import combinations
 
 import numpy as np
@@ -158,6 +157,7 @@ class _Search:
 
     def __init__(self, profile: Profile) -> None:
         self.profile = profile
+        self._known_middles: dict[int, Floats] = {}
         self.smooth = [s for s, x in enumerate(profile.shapes) if x.parameter.smoothness == 2]
         self.cuts = [s for s, x in enumerate(profile.shapes) if x.parameter.smoothness < 2]
 
@@ -209,15 +209,15 @@ class _Search:
                 break
         return point
 
-    def near(self, values: Floats) -> ProfilePoint:
-        """From shapes that were found on some of the rows, or in another family."""
-        return self.climb(self.profile.at(values))
-
     # -- Cuts -------------------------------------------------------------------------------
 
-    @lru_cache(maxsize=64)  # noqa: B019 - a search is short-lived
     def _middles(self, s: int) -> Floats:
         """Every place between two neighbouring values within the limits, ascending."""
+        if s not in self._known_middles:
+            self._known_middles[s] = self._find_middles(s)
+        return self._known_middles[s]
+
+    def _find_middles(self, s: int) -> Floats:
         known = np.unique(self.profile.values_of(self.profile.shapes[s]).values)
         low, high = self.profile.limits[:, s]
         middle = 0.5 * (known[1:] + known[:-1])
