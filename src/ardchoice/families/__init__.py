@@ -1,26 +1,7 @@
 """How utilities become probabilities and how persons differ: one folder per model family."""
 
 from ardchoice.families.estimate import climb
-from ardchoice.families.family import (
-    LOCATIONS,
-    EstimationTask,
-    Family,
-    FamilyMeasure,
-    Individuals,
-    Information,
-    Logsum,
-    Maximum,
-    Parameter,
-    ParameterLayout,
-    Prediction,
-    Resolved,
-    Scores,
-    Separation,
-    TasteKind,
-    TermRules,
-    coefficient_parameters,
-    family_pass,
-)
+from ardchoice.families.family import Family, FamilyMeasure, family_pass
 from ardchoice.families.latent import LatentClass
 from ardchoice.families.mixed import (
     FamilyHeterogeneityMeasure,
@@ -59,7 +40,26 @@ from ardchoice.families.mnl.start import Start, start_near
 from ardchoice.families.nested import Nested
 from ardchoice.families.nested.screening import candidate_subsets, screen_nests
 from ardchoice.families.nested.structure import SCALE_BOUNDS
+from ardchoice.families.parameters import (
+    LOCATIONS,
+    Parameter,
+    ParameterLayout,
+    coefficient_parameters,
+)
 from ardchoice.families.persons import person_rows
+from ardchoice.families.records import (
+    EstimationTask,
+    Individuals,
+    Information,
+    Logsum,
+    Maximum,
+    Prediction,
+    Resolved,
+    Scores,
+    Separation,
+    TasteKind,
+    TermRules,
+)
 from ardchoice.families.registry import FAMILIES, must_be_family, register_family
 from ardchoice.families.scores import ScoredSums, scored_pass
 from ardchoice.families.shape_search import candidate_shapes, estimated_shapes, refined_shapes

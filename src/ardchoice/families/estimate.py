@@ -8,7 +8,9 @@ from dataclasses import replace
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.families.family import EstimationTask, Family, Maximum, ParameterLayout, family_pass
+from ardchoice.families.family import Family, family_pass
+from ardchoice.families.parameters import ParameterLayout
+from ardchoice.families.records import EstimationTask, Maximum
 from ardchoice.numerics import NewtonFit, Sums, maximise, penalised
 
 EXTRA_PRECISION = 1e-4

@@ -3,42 +3,41 @@
 Everything else (terms, designs, the one pass, Newton's method, covariances, selection, evaluation,
 report, export, saved studies) is shared by all families and asks one for what is below.
 
-Parameters θ come in one vector: first the coefficients β of the D columns of a design, then what
-the family adds (scales, spreads, shares). Where a block is at hand, β is in the order of its
-columns; `ParameterLayout.reordered` turns a layout into that order.
+What its parameters are is in `parameters.py`, and what its methods take and return in `records.py`.
 """
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
-from ardchoice._types import Bools, Floats, Ints
+from ardchoice._types import Floats, Ints
 from ardchoice.data import ChoiceData
 from ardchoice.design import (
     Block,
-    CachedBlocks,
     Design,
     Encoding,
     Part,
-    StreamedBlocks,
     person_columns,
 )
-from ardchoice.errors import SpecificationError
-from ardchoice.numerics import NewtonFit, Order, Sums, map_reduce
-from ardchoice.space import Term, parse_term
+from ardchoice.families.parameters import Parameter, ParameterLayout, coefficient_parameters
+from ardchoice.families.records import (
+    EstimationTask,
+    Individuals,
+    Logsum,
+    Maximum,
+    Prediction,
+    Resolved,
+    Scores,
+    TasteKind,
+    TermRules,
+)
+from ardchoice.numerics import Order, Sums, map_reduce
 
-Kind = Literal["mean", "wtp", "sd", "correlation", "nest", "class", "scale"]
-LOCATIONS: tuple[Kind, ...] = ("mean", "wtp")
-"""Kinds of parameters that multiply a column: coefficients, and willingness to pay."""
-"""What a parameter is: a (mean) coefficient, a spread of tastes, and so on."""
-Separation = Literal["refuse", "allow"]
-"""What to do when an estimate diverges: raise, or stop far out."""
 PROBABILITY_FLOOR = 1e-300
 """Below it a probability has no logarithm."""
 DIFFERENCE_STEP = 1e-5
@@ -48,352 +47,6 @@ DIFFERENCE_SCALE = 1e-3
 RESPONSE_STEP = 1e-4
 """Largest change of a utility in central differences by an attribute: errors of gradients are
 differences of such differences, which a smaller step would drown in rounding."""
-
-
-@dataclass(frozen=True)
-class Parameter:
-    """One element of θ.
-
-    Attributes
-    ----------
-    name
-        As in tables: ``SM: TT x GA [1]``, ``sd(SM: TT)``.
-    kind
-    term
-        The term it belongs to: its ARD group, its heredity, its row in the report. None for one
-        that belongs to the whole model.
-    column
-        The column of the design that it multiplies; None where it multiplies none.
-    start
-        Where estimation starts without a better guess.
-    bounds
-        Smallest and largest value.
-    is_shrunk
-        Whether relevance shrinks it: it has a Gaussian prior with the λ of its term.
-    null_value
-        What z and p test it against: 0 for a coefficient, 1 for the scale of a nest.
-    classes
-        The latent classes, from 0, that have it; empty for all.
-    """
-
-    name: str
-    kind: Kind = "mean"
-    term: Term | None = None
-    column: int | None = None
-    start: float = 0.0
-    bounds: tuple[float, float] = (-np.inf, np.inf)
-    is_shrunk: bool = False
-    null_value: float = 0.0
-    classes: tuple[int, ...] = ()
-
-    def at(self, column: int) -> Parameter:
-        """The same for another column."""
-        # Every refit of a search moves all of its parameters: `replace` takes six times as long.
-        moved = object.__new__(type(self))
-        moved.__dict__.update(self.__dict__, column=column)
-        return moved
-
-    def moved(self, place: Mapping[int, int]) -> Parameter | None:
-        """The same where columns stand elsewhere; None where its own is not among them."""
-        if self.column is None:
-            return self
-        return self.at(place[self.column]) if self.column in place else None
-
-
-@dataclass(frozen=True)
-class ParameterLayout:
-    """What θ consists of: P parameters, the first D of them the coefficients of the columns.
-
-    Attributes
-    ----------
-    parameters
-    n_columns
-        D.
-    alternatives
-        Names of the J alternatives, for families that group them.
-    """
-
-    parameters: tuple[Parameter, ...]
-    n_columns: int
-    alternatives: tuple[str, ...] = ()
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """One per parameter."""
-        return tuple(p.name for p in self.parameters)
-
-    @property
-    def extras(self) -> tuple[Parameter, ...]:
-        """What the family adds to the coefficients."""
-        return self.parameters[self.n_columns :]
-
-    @cached_property
-    def starts(self) -> Floats:
-        """Shape (P,)."""
-        return np.array([p.start for p in self.parameters])
-
-    @cached_property
-    def bounds(self) -> Floats | None:
-        """Smallest and largest values, shape (2, P); None where nothing is bounded."""
-        limits = np.array([p.bounds for p in self.parameters]).reshape(-1, 2).T
-        return limits if np.isfinite(limits).any() else None
-
-    def at_bound(self, theta: Floats) -> Bools:
-        """Which parameters stand at a bound; shape (P,)."""
-        if self.bounds is None:
-            return np.zeros(len(theta), dtype=bool)
-        return np.asarray((theta == self.bounds[0]) | (theta == self.bounds[1]))
-
-    def reordered(self, order: Ints) -> ParameterLayout:
-        """The same with coefficients in the order of a block's columns.
-
-        Parameters
-        ----------
-        order
-            The coefficient that each column of a block holds (`Design.order`); shape (D,).
-        """
-        place = {int(column): k for k, column in enumerate(order)}
-        moved = [p for q in self.parameters if (p := q.moved(place)) is not None]
-        first = [moved[k] for k in order]
-        return replace(self, parameters=(*first, *moved[self.n_columns :]))
-
-    def subset(self, columns: Ints) -> ParameterLayout:
-        """The same with some columns only, in their order; extras of other columns leave."""
-        place = {int(column): k for k, column in enumerate(columns)}
-        kept = [self.parameters[c].at(k) for c, k in place.items()]
-        extras = [p for q in self.extras if (p := q.moved(place)) is not None]
-        return replace(self, parameters=(*kept, *extras), n_columns=len(kept))
-
-    def extra_values(self, known: Mapping[str, float]) -> Floats:
-        """What the family adds, by name where it is known and else where it starts; (P - D,)."""
-        return np.array([known.get(p.name, p.start) for p in self.extras])
-
-    def with_shift(self) -> ParameterLayout:
-        """The same with one coefficient more, behind those of the columns."""
-        d = self.n_columns
-        shift = Parameter("shift", column=d)
-        parameters = (*self.parameters[:d], shift, *self.extras)
-        return replace(self, parameters=parameters, n_columns=d + 1)
-
-    def permutation(self, position: Ints) -> Ints:
-        """Where every parameter stands in θ of block order; shape (P,)."""
-        return np.concatenate([position, np.arange(self.n_columns, len(self.parameters))])
-
-
-def coefficient_parameters(encoding: Encoding) -> tuple[Parameter, ...]:
-    """One mean coefficient per column, in the order of the terms; a constant is not shrunk."""
-    return tuple(
-        Parameter(name, "mean", t.term, t.start + k, is_shrunk=not _is_constant(t.term))
-        for t in encoding.terms
-        for k, name in enumerate(t.names)
-    )
-
-
-def term_like(name: str, encoding: Encoding) -> str | None:
-    """The term of this name; else one of the same place, attribute and covariates in another form.
-
-    None where there is neither.
-    """
-    known = [t.term for t in encoding.terms]
-    if name in map(str, known):
-        return name
-    try:
-        asked = parse_term(name)
-    except SpecificationError:
-        return None
-    alike = [t for t in known if (t.where, t.what, t.by) == (asked.where, asked.what, asked.by)]
-    return str(alike[0]) if alike else None
-
-
-def _is_constant(term: Term) -> bool:
-    return term.what is None and not term.by
-
-
-@dataclass(frozen=True, eq=False)
-class Scores:
-    """Sums over a block, and every unit's own gradient.
-
-    Attributes
-    ----------
-    sums
-    each
-        Weighted gradient of the log-likelihood of every situation or, for panel families, of
-        every person of the block; shape (P, units).
-    """
-
-    sums: Sums
-    each: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Prediction:
-    """Of a block.
-
-    Attributes
-    ----------
-    probabilities
-        Zero where unavailable; shape (J, B).
-    log_chosen
-        Log of the probability of every observed choice; shape (B,).
-    """
-
-    probabilities: Floats
-    log_chosen: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class Individuals:
-    """What a family says of every unit (person) of some blocks, given the unit's own choices.
-
-    Attributes
-    ----------
-    persons
-        Codes as in `Block.person`, or None for blocks without persons; shape (units,) each.
-    columns
-        What the numbers are: ``*: TT``, ``sd(*: TT)``, ``class 1``.
-    values
-        Shape (units, columns) each.
-    """
-
-    persons: tuple[Ints | None, ...]
-    columns: tuple[str, ...]
-    values: tuple[Floats, ...]
-
-    def __add__(self, other: Individuals) -> Individuals:
-        return Individuals(
-            (*self.persons, *other.persons), self.columns, (*self.values, *other.values)
-        )
-
-
-class Information(str):
-    """A note that says what was decided or found, and needs no action of the user."""
-
-    __slots__ = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Resolved:
-    """A family whose options are all decided.
-
-    Attributes
-    ----------
-    family
-    notes
-        What was decided and why, a sentence each; `Information` where nothing is to be done.
-    """
-
-    family: Family
-    notes: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True)
-class TermRules:
-    """Candidates that a family demands of every specification, as patterns of `Structure`.
-
-    Attributes
-    ----------
-    force, forbid
-        Terms that must be in, and terms that must not.
-    """
-
-    force: tuple[str, ...] = ()
-    forbid: tuple[str, ...] = ()
-
-
-@dataclass(frozen=True, eq=False)
-class Logsum:
-    """Expected maximum utility of the situations of a block, for one kind of person.
-
-    A family whose tastes vary has several kinds: classes, or draws of its coefficients.
-
-    Attributes
-    ----------
-    value
-        log Σ_j exp V_j in a multinomial logit; shape (B,).
-    beta
-        The coefficients of the columns that this kind has; shape (D,) or (D, B).
-    weight
-        Share of the kind; shape (B,), or one number.
-    """
-
-    value: Floats
-    beta: Floats
-    weight: Floats | float = 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class TasteKind:
-    """The coefficients of one kind of person.
-
-    Attributes
-    ----------
-    name
-        Such as ``class 2``.
-    beta
-        Shape (D,).
-    gradient
-        By all parameters; shape (D, P).
-    """
-
-    name: str
-    beta: Floats
-    gradient: Floats
-
-
-@dataclass(frozen=True, eq=False)
-class EstimationTask:
-    """What a family needs in order to be estimated on some data.
-
-    Attributes
-    ----------
-    design, blocks
-        D columns, in the user's units.
-    layout
-        In block order.
-    evaluate
-        (θ, whether this pass is expected to be the last) -> Sums with gradient and Hessian.
-    null_loglik
-        With equal shares.
-    tolerance
-        Log-likelihood still to be gained at which Newton's method stops.
-    max_iterations, separation
-        As in `fit`.
-    finish
-        (family, θ) -> Sums that covariances can be computed from: the last pass, for a family
-        that changed while it was estimated.
-    """
-
-    design: Design
-    blocks: CachedBlocks | StreamedBlocks
-    layout: ParameterLayout
-    evaluate: Callable[[Floats, bool], Sums]
-    null_loglik: float
-    tolerance: float
-    max_iterations: int
-    separation: Separation
-    finish: Callable[[Family, Floats], Sums]
-
-
-@dataclass(frozen=True, eq=False)
-class Maximum:
-    """Where estimation ended.
-
-    Attributes
-    ----------
-    fit
-        θ in block order.
-    diverging
-        Directions in which estimates diverge, shape (P, r); None for none.
-    notes
-        What a user must know of it, a sentence each; `Information` where nothing is to be done.
-    family
-        As estimated, such as with frozen nodes; None for the one that was given.
-    """
-
-    fit: NewtonFit
-    diverging: Floats | None = None
-    notes: tuple[str, ...] = ()
-    family: Family | None = None
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ import numpy.typing as npt
 
 from ardchoice._types import Floats
 from ardchoice.design import Block
-from ardchoice.families.family import Family, ParameterLayout
+from ardchoice.families.family import Family
+from ardchoice.families.parameters import ParameterLayout
 from ardchoice.numerics import Sums, map_reduce
 
 MOST_SUMS = 1 << 24

@@ -20,8 +20,9 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, Values, values_of
 from ardchoice.design import Block, CachedBlocks, Design, Encoding, StreamedBlocks
 from ardchoice.families.estimate import climb
-from ardchoice.families.family import Family, ParameterLayout, family_pass
+from ardchoice.families.family import Family, family_pass
 from ardchoice.families.mnl.kernel import utilities
+from ardchoice.families.parameters import ParameterLayout
 from ardchoice.numerics import Sums, penalised
 from ardchoice.space import ShapeParameter
 

@@ -8,10 +8,11 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.design import Block
-from ardchoice.families.family import EstimationTask, Information, ParameterLayout
 from ardchoice.families.latent.estimate import Starts
 from ardchoice.families.latent.kernel import ClassArrays, class_state
 from ardchoice.families.mnl.separation import vanished_directions
+from ardchoice.families.parameters import ParameterLayout
+from ardchoice.families.records import EstimationTask, Information
 from ardchoice.numerics import NewtonFit, is_definite, map_reduce
 
 EMPTY_PERSONS = 2.0

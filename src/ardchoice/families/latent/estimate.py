@@ -12,8 +12,9 @@ from scipy import linalg
 from ardchoice._types import Bools, Floats
 from ardchoice.design import Block
 from ardchoice.families.estimate import climb
-from ardchoice.families.family import Family, ParameterLayout
+from ardchoice.families.family import Family
 from ardchoice.families.latent.kernel import ClassArrays, ClassSums, evaluate, evaluate_for_em
+from ardchoice.families.parameters import ParameterLayout
 from ardchoice.numerics import Sums, map_reduce, newton_step
 
 EM_ROUNDS = 25

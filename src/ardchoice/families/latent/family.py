@@ -13,21 +13,7 @@ from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
 from ardchoice.families.estimate import climb_task
-from ardchoice.families.family import (
-    EstimationTask,
-    Family,
-    Individuals,
-    Logsum,
-    Maximum,
-    Parameter,
-    ParameterLayout,
-    Resolved,
-    Scores,
-    TasteKind,
-    coefficient_parameters,
-    family_pass,
-    term_like,
-)
+from ardchoice.families.family import Family, family_pass
 from ardchoice.families.latent.diagnose import (
     class_notes,
     converged_apart,
@@ -46,6 +32,21 @@ from ardchoice.families.latent.kernel import (
 from ardchoice.families.latent.number import resolve_classes, top_rung
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.kernel import choice_probabilities, utilities
+from ardchoice.families.parameters import (
+    Parameter,
+    ParameterLayout,
+    coefficient_parameters,
+    term_like,
+)
+from ardchoice.families.records import (
+    EstimationTask,
+    Individuals,
+    Logsum,
+    Maximum,
+    Resolved,
+    Scores,
+    TasteKind,
+)
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import NewtonFit, Order, Sums
 

@@ -19,13 +19,13 @@ import numpy as np
 
 from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
-from ardchoice.families.family import ParameterLayout
 from ardchoice.families.mnl.kernel import (
     choice_probabilities,
     evaluate_at,
     utilities,
     weighted_columns,
 )
+from ardchoice.families.parameters import ParameterLayout
 from ardchoice.families.persons import PersonRows, person_rows
 from ardchoice.numerics import Order, Sums
 

@@ -12,7 +12,7 @@ import numpy as np
 
 from ardchoice._types import Floats
 from ardchoice.design import CachedBlocks, Design, StreamedBlocks
-from ardchoice.families.family import Information, Resolved, family_pass
+from ardchoice.families.family import family_pass
 from ardchoice.families.latent.estimate import (
     ClassPasses,
     Starts,
@@ -25,6 +25,7 @@ from ardchoice.families.latent.estimate import (
 from ardchoice.families.latent.kernel import ClassArrays, class_arrays
 from ardchoice.families.latent.membership import select_membership
 from ardchoice.families.mnl import Mnl
+from ardchoice.families.records import Information, Resolved
 from ardchoice.numerics import NewtonFit, maximise, seeded
 
 if TYPE_CHECKING:

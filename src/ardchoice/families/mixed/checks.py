@@ -11,7 +11,7 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design
 from ardchoice.errors import IdentificationError, SpecificationError
-from ardchoice.families.family import EstimationTask, Information, Resolved, family_pass
+from ardchoice.families.family import family_pass
 from ardchoice.families.mixed.distributions import SIGNED, moments
 from ardchoice.families.mixed.estimate import SimulatedMaximum
 from ardchoice.families.mixed.kernel import Rule, simulate
@@ -20,6 +20,7 @@ from ardchoice.families.mixed.money import cost_spread, to_money
 from ardchoice.families.mixed.options import Draw, spreads_of
 from ardchoice.families.mixed.structure import Spread, Structure, structure_of, to_loadings
 from ardchoice.families.mnl import Mnl
+from ardchoice.families.records import EstimationTask, Information, Resolved
 from ardchoice.numerics import Sums, map_reduce, maximise
 
 if TYPE_CHECKING:

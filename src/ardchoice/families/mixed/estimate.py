@@ -16,7 +16,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ardchoice._types import Bools, Floats
-from ardchoice.families.family import EstimationTask, Maximum, ParameterLayout, family_pass
+from ardchoice.families.family import family_pass
 from ardchoice.families.mixed.distributions import SIGNED
 from ardchoice.families.mixed.kernel import Rule
 from ardchoice.families.mixed.measures import MomentMeasure, SimulationMeasure
@@ -28,6 +28,8 @@ from ardchoice.families.mixed.structure import (
     structure_of,
 )
 from ardchoice.families.mnl import Mnl
+from ardchoice.families.parameters import ParameterLayout
+from ardchoice.families.records import EstimationTask, Maximum
 from ardchoice.numerics import Sums, ascent_step, map_reduce
 
 COARSE_NODES = 16

@@ -12,20 +12,7 @@ from ardchoice._types import Floats
 from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import SpecificationError
-from ardchoice.families.family import (
-    EstimationTask,
-    Family,
-    Individuals,
-    Information,
-    Logsum,
-    Maximum,
-    Parameter,
-    ParameterLayout,
-    Resolved,
-    Scores,
-    TermRules,
-    term_like,
-)
+from ardchoice.families.family import Family
 from ardchoice.families.mixed.checks import check_before, notes_after
 from ardchoice.families.mixed.distributions import moments
 from ardchoice.families.mixed.estimate import maximise_simulated
@@ -68,6 +55,17 @@ from ardchoice.families.mixed.structure import (
     to_loadings,
 )
 from ardchoice.families.mnl import Mnl
+from ardchoice.families.parameters import Parameter, ParameterLayout, term_like
+from ardchoice.families.records import (
+    EstimationTask,
+    Individuals,
+    Information,
+    Logsum,
+    Maximum,
+    Resolved,
+    Scores,
+    TermRules,
+)
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import NewtonFit, Order, Sums, ascent_step, single_blas_thread
 

@@ -15,10 +15,11 @@ import numpy as np
 
 from ardchoice._types import Floats, Ints
 from ardchoice.design import Block
-from ardchoice.families.family import LOCATIONS, Family, ParameterLayout
+from ardchoice.families.family import Family
 from ardchoice.families.mixed.persons import Component, PersonGroup, persons_of
 from ardchoice.families.mixed.quadratics import LARGEST_UTILITY
 from ardchoice.families.mixed.structure import Spread
+from ardchoice.families.parameters import LOCATIONS, ParameterLayout
 from ardchoice.families.persons import person_rows
 
 CHUNK_ELEMENTS = 1 << 21

@@ -24,9 +24,10 @@ from ardchoice._types import Floats, Ints
 from ardchoice.data import recognised_kind
 from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError, did_you_mean
-from ardchoice.families.family import Parameter, ParameterLayout, TermRules
 from ardchoice.families.mixed.distributions import Draws
 from ardchoice.families.mixed.structure import InMoney, Structure
+from ardchoice.families.parameters import Parameter, ParameterLayout
+from ardchoice.families.records import TermRules
 from ardchoice.space import Linear, parse_term
 
 SMALLEST_COST = 1e-30

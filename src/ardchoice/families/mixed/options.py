@@ -8,9 +8,9 @@ from typing import Literal, cast, get_args
 
 from ardchoice.design import Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
-from ardchoice.families.family import term_like
 from ardchoice.families.mixed.distributions import CORRELATABLE, SIGNED, Distribution
 from ardchoice.families.mixed.structure import Correlation, Spread
+from ardchoice.families.parameters import term_like
 from ardchoice.space import Term, matches, parse_term
 
 Space = Literal["preference", "wtp"]

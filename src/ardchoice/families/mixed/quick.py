@@ -14,18 +14,13 @@ import numpy as np
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, grouped_by_person
 from ardchoice.design import Design
-from ardchoice.families.family import (
-    EstimationTask,
-    Family,
-    Maximum,
-    ParameterLayout,
-    Separation,
-    family_pass,
-)
+from ardchoice.families.family import Family, family_pass
 from ardchoice.families.mixed.checks import check_before
 from ardchoice.families.mixed.estimate import maximise_simulated, warm_start
 from ardchoice.families.mixed.family import Mixed
 from ardchoice.families.mixed.structure import structure_of
+from ardchoice.families.parameters import ParameterLayout
+from ardchoice.families.records import EstimationTask, Maximum, Separation
 from ardchoice.numerics import Sums
 from ardchoice.space import Term
 

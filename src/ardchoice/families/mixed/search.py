@@ -18,20 +18,15 @@ import numpy as np
 from ardchoice._types import Floats, Ints
 from ardchoice.data import ChoiceData
 from ardchoice.design import CachedBlocks, Design, Encoding, StreamedBlocks
-from ardchoice.families.family import (
-    EstimationTask,
-    Family,
-    Information,
-    Maximum,
-    ParameterLayout,
-    family_pass,
-)
+from ardchoice.families.family import Family, family_pass
 from ardchoice.families.mixed.estimate import Warm, maximise_simulated, warm_start
 from ardchoice.families.mixed.evidence import TasteEvidence, TasteSet
 from ardchoice.families.mixed.options import constants_without_term
 from ardchoice.families.mixed.persons import Component, persons_of
 from ardchoice.families.mixed.quadratics import PersonQuadratics, person_quadratics
 from ardchoice.families.mixed.structure import structure_of
+from ardchoice.families.parameters import ParameterLayout
+from ardchoice.families.records import EstimationTask, Information, Maximum
 from ardchoice.numerics import Sums
 
 MOST_PERSONS = 4_000

@@ -16,9 +16,9 @@ import numpy as np
 import numpy.typing as npt
 
 from ardchoice._types import Floats, Ints
-from ardchoice.families.family import Parameter, ParameterLayout
 from ardchoice.families.mixed.distributions import Distribution
 from ardchoice.families.mixed.persons import Component
+from ardchoice.families.parameters import Parameter, ParameterLayout
 from ardchoice.numerics import Sums
 
 COMPLEX_STEP = 1e-30

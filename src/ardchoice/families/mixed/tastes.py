@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.families.family import ParameterLayout
 from ardchoice.families.mixed.prediction import population
 from ardchoice.families.mixed.structure import structure_of, to_loadings
+from ardchoice.families.parameters import ParameterLayout
 
 TASTE_NODES = 16_384
 """Of the distribution of tastes in the population; a power of two."""

@@ -10,16 +10,7 @@ import numpy as np
 from ardchoice._types import Floats
 from ardchoice.design import Block
 from ardchoice.families.estimate import climb_task
-from ardchoice.families.family import (
-    EstimationTask,
-    Family,
-    Logsum,
-    Maximum,
-    ParameterLayout,
-    Prediction,
-    Scores,
-    family_pass,
-)
+from ardchoice.families.family import Family, family_pass
 from ardchoice.families.mnl.bounds import proves_maximum
 from ardchoice.families.mnl.identification import check_identification
 from ardchoice.families.mnl.kernel import (
@@ -31,6 +22,8 @@ from ardchoice.families.mnl.kernel import (
 )
 from ardchoice.families.mnl.separation import check_separation, vanished_directions
 from ardchoice.families.mnl.start import Start, start_near
+from ardchoice.families.parameters import ParameterLayout
+from ardchoice.families.records import EstimationTask, Logsum, Maximum, Prediction, Scores
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import Order, Sums
 

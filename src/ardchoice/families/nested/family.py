@@ -13,18 +13,7 @@ from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.families.estimate import maximise_from_mnl
-from ardchoice.families.family import (
-    EstimationTask,
-    Family,
-    Information,
-    Logsum,
-    Maximum,
-    Parameter,
-    ParameterLayout,
-    Prediction,
-    Resolved,
-    Scores,
-)
+from ardchoice.families.family import Family
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.mnl.kernel import utilities, weighted_columns
 from ardchoice.families.nested.kernel import (
@@ -42,6 +31,16 @@ from ardchoice.families.nested.structure import (
     checked_allocation,
     checked_nests,
     nest_arrays,
+)
+from ardchoice.families.parameters import Parameter, ParameterLayout
+from ardchoice.families.records import (
+    EstimationTask,
+    Information,
+    Logsum,
+    Maximum,
+    Prediction,
+    Resolved,
+    Scores,
 )
 from ardchoice.families.registry import register_family
 from ardchoice.numerics import Order, Sums

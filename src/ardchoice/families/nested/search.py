@@ -18,7 +18,7 @@ import numpy as np
 from ardchoice._types import Floats
 from ardchoice.design import CachedBlocks, Design, StreamedBlocks
 from ardchoice.families.estimate import climb
-from ardchoice.families.family import Family, ParameterLayout, family_pass
+from ardchoice.families.family import Family, family_pass
 from ardchoice.families.mnl import Mnl
 from ardchoice.families.nested.screening import (
     Screened,
@@ -27,6 +27,7 @@ from ardchoice.families.nested.screening import (
     screen_nests,
 )
 from ardchoice.families.nested.structure import SCALE_BOUNDS
+from ardchoice.families.parameters import ParameterLayout
 from ardchoice.numerics import Sums
 
 SEARCH_TOLERANCE = 1e-3
