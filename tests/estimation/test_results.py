@@ -128,6 +128,34 @@ def test_comparison_sets_results_side_by_side(results: dict[str, Result]) -> Non
     assert text.loc["TRAIN: TT", "R1"].startswith(f"{results['R1'].estimates['TRAIN: TT']:.4g}")
 
 
+def test_a_comparison_prints_whole_numbers_and_digits_of_a_summary(
+    results: dict[str, Result],
+) -> None:
+    frame = ac.compare(results)
+    assert frame.loc["parameters", "R6"] == results["R6"].n_parameters
+    assert frame.loc["log-likelihood", "R6"] == results["R6"].loglik
+    lines = {line.split("  ")[0]: line.split()[-1] for line in str(frame).split("\n")}
+    assert lines["parameters"] == str(results["R6"].n_parameters)
+    assert (lines["log-likelihood"], lines["BIC"]) == ("-7,645.951", "15,542.4")
+    assert "-7,645.951" in frame._repr_html_()
+    assert "persons" not in str(frame)  # all count choices
+    assert ac.compare(results, estimates=True).loc["BIC", "R6"] == "15,542.4"
+
+
+def test_a_comparison_counts_persons_where_one_family_does() -> None:
+    data = ac.datasets.swissmetro_choices("real").take(np.arange(900))
+    spec = "TRAIN: ASC\nSM: ASC\n*: TT + CO"
+    mnl = ac.fit_mnl(data, spec)
+    mixed = ac.fit(data, spec, family=ac.Mixed({"*: TT": "normal"}))
+    frame = ac.compare({"mnl": mnl, "mixed": mixed})
+    assert frame.loc["BIC", "mixed"] == mixed.bic
+    by_persons = -2 * mnl.loglik + mnl.n_parameters * np.log(mnl.n_persons)
+    assert frame.loc["BIC", "mnl"] == pytest.approx(by_persons)
+    assert frame.loc["BIC", "mnl"] < mnl.bic
+    for shown in (str(frame), frame._repr_html_()):
+        assert f"BIC counts {data.n_persons} persons" in " ".join(shown.split())
+
+
 def test_the_summary_fits_in_eighty_columns(results: dict[str, Result]) -> None:
     text = results["R6"].summary()
     assert max(map(len, text.splitlines())) <= 80

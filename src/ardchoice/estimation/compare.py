@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import math
+import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pandas as pd
 
 from ardchoice.errors import ArdchoiceError
+from ardchoice.estimation.display import BELOW
 from ardchoice.estimation.estimates import Covariance
 from ardchoice.estimation.result import Result
-from ardchoice.text import tex
+from ardchoice.notebook import paragraph
+from ardchoice.text import WIDTH, tex
 
 STATISTICS = {
     "parameters": "n_parameters",
@@ -23,12 +27,45 @@ STATISTICS = {
 }
 
 
+STATISTIC_FORMATS = {
+    "parameters": ",.0f",
+    "situations": ",.0f",
+    "log-likelihood": ",.3f",
+    "rho2": ".4f",
+    "rho2 bar": ".4f",
+    "AIC": ",.1f",
+    "BIC": ",.1f",
+}
+"""As many digits as a summary shows."""
+
+
 class Comparison(pd.DataFrame):
-    """The table of `compare`: a data frame whose LaTeX prints every name as it is."""
+    """The table of `compare`: a data frame whose LaTeX prints every name as it is.
+
+    Numbers are printed as in a summary; the frame has all their digits.
+    """
 
     @property
     def _constructor(self) -> type[Comparison]:
         return Comparison
+
+    def __repr__(self) -> str:
+        lines = [self._rounded().to_string()]
+        below = str(self.attrs.get(BELOW, ""))
+        return "\n".join(lines + ([textwrap.fill(below, WIDTH)] if below else []))
+
+    def _repr_html_(self) -> str | None:
+        html: str | None = self._rounded()._repr_html_()  # type: ignore[operator]
+        below = str(self.attrs.get(BELOW, ""))
+        return html if html is None or not below else html + paragraph(below)
+
+    def _rounded(self) -> pd.DataFrame:
+        """Statistics as text; what is made of the table, such as one column, may lack some."""
+        rows = [
+            [_as_text(str(label), value) for value in row]
+            for label, row in zip(self.index, self.to_numpy(dtype=object), strict=True)
+        ]
+        return pd.DataFrame(rows, index=self.index, columns=self.columns, dtype=object)
 
     def to_latex(self, *args: Any, **options: Any) -> Any:
         """The table in LaTeX, for the package booktabs; arguments are those of pandas.
@@ -46,6 +83,11 @@ def _printed(name: object) -> str:
     return tex(str(name))
 
 
+def _as_text(label: str, value: object) -> str:
+    known = label in STATISTIC_FORMATS and isinstance(value, (int, float))
+    return format(value, STATISTIC_FORMATS[label]) if known else str(value)
+
+
 def compare(
     results: Mapping[str, Result] | Sequence[Result],
     *,
@@ -53,6 +95,9 @@ def compare(
     estimates: bool = False,
 ) -> Comparison:
     """Fit statistics of several results, a column each; estimates below them when asked for.
+
+    Where some families count persons in BIC, as a mixed logit does, and others choices, all of
+    the table count persons, if they are of the same persons: BIC can be compared then.
 
     Parameters
     ----------
@@ -71,21 +116,39 @@ def compare(
         raise ArdchoiceError(
             "Give each result a name: compare({'simple': first, 'richer': second})."
         )
-    columns = {
+    columns: dict[str, dict[str, Any]] = {
         name: {label: getattr(result, field) for label, field in STATISTICS.items()}
         for name, result in results.items()
     }
-    frame = Comparison(columns, dtype=object)  # counts stay whole numbers
+    note = _count_alike(columns, list(results.values()))
+    frame = Comparison({n: pd.Series(v, dtype=object) for n, v in columns.items()}, dtype=object)
+    frame.attrs[BELOW] = note
     if not estimates:
         return frame
     rows = list(dict.fromkeys(n for r in results.values() for n in r.all_names))
     text = pd.DataFrame(
         {name: _starred(result, cov).reindex(rows).fillna("") for name, result in results.items()}
     )
-    shown = pd.DataFrame(
-        {name: {k: f"{v:,.6g}" for k, v in values.items()} for name, values in columns.items()}
+    both = Comparison(pd.concat([frame._rounded(), text]))
+    both.attrs[BELOW] = note
+    return both
+
+
+def _count_alike(columns: dict[str, dict[str, Any]], results: Sequence[Result]) -> str:
+    """BIC of all by persons where that of some is; a note on it, empty where all agree."""
+    counts = {result.n_units for result in results}
+    if len(counts) == 1 or len({result.n_situations for result in results}) > 1:
+        return ""
+    persons = {result.n_persons for result in results}
+    if len(persons) > 1 or None in persons:
+        return "BIC counts persons in some columns and choices in others: do not compare it."
+    n = persons.pop() or 0
+    for column, result in zip(columns.values(), results, strict=True):
+        column["BIC"] = -2 * result.loglik + result.n_parameters * math.log(n)
+    return (
+        f"BIC counts {n:,} persons in every column, as in families of differences between persons; "
+        "that of a multinomial or nested logit by itself counts choices."
     )
-    return Comparison(pd.concat([shown, text]))
 
 
 def _starred(result: Result, cov: Covariance | None) -> pd.Series:
