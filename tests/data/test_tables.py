@@ -24,7 +24,7 @@ from data_support import (
 import ardchoice as ac
 from ardchoice.data import ChoiceData
 from ardchoice.data.tables import LARGEST_EXACT_INTEGER, open_table
-from ardchoice.data.text_format import SNIFF_BYTES, TextFormat, sniff
+from ardchoice.data.text_format import SNIFF_BYTES, TextFormat, TextOptions, sniff
 
 Write = Callable[[pd.DataFrame, Path], Path]
 
@@ -403,3 +403,23 @@ def test_what_is_no_table_is_refused(thing: object) -> None:
 def test_whole_numbers_with_hundreds_of_digits_are_infinite(tmp_path: Path) -> None:
     (tmp_path / "t.csv").write_text("a,b\n1,2\n" + "9" * 400 + ",3\n-" + "9" * 400 + ",4\n")
     assert open_table(tmp_path / "t.csv").column("a").values.tolist() == [1, np.inf, -np.inf]
+
+
+@pytest.mark.parametrize("sign", [";", "\t", "|"])
+def test_a_table_read_with_a_wrong_separator_says_which_is_right(tmp_path, sign):
+    path = tmp_path / "t.csv"
+    path.write_text(f"id{sign}choice{sign}TT_A\n1{sign}A{sign}2\n", encoding="utf-8")
+    with pytest.raises(ac.ArdchoiceError, match="read as a single column") as caught:
+        open_table(path, TextOptions(separator=","))
+    assert f"separator={sign!r}" in str(caught.value)
+    with pytest.raises(ac.ArdchoiceError, match="read as a single column"):
+        open_table(pd.read_csv(path))
+    assert open_table(path).columns == ["id", "choice", "TT_A"]
+
+
+def test_a_file_that_is_not_there_is_compared_with_files_of_its_kind(tmp_path):
+    for name in ("trips.csv", "tripz.py", "notes.txt"):
+        (tmp_path / name).write_text("a,b\n1,2\n", encoding="utf-8")
+    with pytest.raises(ac.ArdchoiceError, match=r"trips\.csv") as caught:
+        open_table(tmp_path / "tripz.csv")
+    assert "notes.txt" not in str(caught.value)

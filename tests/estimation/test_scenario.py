@@ -287,6 +287,8 @@ def test_a_change_outside_the_observed_range_is_said(result: Result) -> None:
     [
         ("", "no change"),
         ("TRAIN CO * 2", r"expected \*, /, \+, - or ="),
+        ("TRAIN: travel-time * 2", r"number after '-'\. A name with .* back quotes"),
+        ("TRAIN: fee [EUR] * 2", r"after 'fee'.* in back quotes"),
         ("TRAIN: CO", r"expected \*, /"),
         ("TRAIN: CO * ", "expected a number"),
         ("TRAIN: CO / 0", "divided by zero"),
@@ -320,6 +322,28 @@ def test_wrong_changes_have_clear_messages(
         return
     with pytest.raises(ac.ArdchoiceError, match=message):
         result.scenario(change)
+
+
+def test_a_level_without_quotes_in_a_condition_is_shown_with_them() -> None:
+    table = pd.DataFrame(
+        {
+            "my choice": ["a", "b"] * 20,
+            "a_x": np.linspace(0, 1, 40),
+            "b_x": np.linspace(1, 0, 40) ** 2,
+            "home town": ["Bern", "Basel", "Basel", "Bern"] * 10,
+        }
+    )
+    data = ac.read_wide(
+        table,
+        alternatives=["a", "b"],
+        choice="my choice",
+        attributes={"x": "{alt}_x"},
+        covariates=["home town"],
+    )
+    result = ac.fit_mnl(data, "a: ASC\n*: x")
+    with pytest.raises(ac.ArdchoiceError, match="text stands in quotes, as in `home town` == 'Be"):
+        result.scenario("a: x * 2", where="`home town` == Bern")
+    assert result.scenario("a: x * 2", where="`home town` == 'Bern'").changes
 
 
 def test_changes_print_in_the_grammar_and_parse_back() -> None:

@@ -363,6 +363,11 @@ cost = "CO"
         parse_settings(text.replace('"wtp"', '"money"'))
 
 
+def test_a_note_says_what_is_paid_to_have_less_and_more_of(both_random: ac.Result) -> None:
+    (note,) = (text for text in both_random.notes if text.startswith("WTP space"))
+    assert "would be paid for (less of TT); *: CO is the cost coefficient" in note
+
+
 # -- In a search -----------------------------------------------------------------------------------
 
 

@@ -72,3 +72,8 @@ def test_a_family_is_read_and_written(text: str, family: Family | str) -> None:
 def test_mistakes_are_named(text: str, words: str) -> None:
     with pytest.raises(SettingsError, match=words):
         parse_settings(DATA + text, complete=False)
+
+
+def test_draws_of_other_packages_are_nodes_here() -> None:
+    with pytest.raises(SettingsError, match=r"no key 'draws' here: .* nodes = 64"):
+        parse_settings(DATA + 'family = "mixed"\ndraws = 500', complete=False)

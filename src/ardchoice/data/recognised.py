@@ -23,8 +23,8 @@ _MONEY = _set(
 )
 _TIME = _set(
     """time times tt ttme ivt ivtt invt ovt ovtt duration traveltime triptime journeytime
-    ridetime walktime walking walk access egress zeit dauer fahrzeit reisezeit temps tiempo tempo
-    reistijd"""
+    ridetime walktime walking walk searching search queueing queuing queue access egress zeit
+    dauer fahrzeit reisezeit temps tiempo tempo reistijd"""
 )
 _WAIT = _set("wait waiting waits headway headways he delay delays wartezeit takt attente espera")
 _CHANGES = _set("transfer transfers transf changes interchange interchanges umstiege umstieg")

@@ -35,6 +35,8 @@ SINGLE_VALUES = (
 """Types of cells that hold one value."""
 LONGEST_EXAMPLE = 60
 """Letters of a cell that a message repeats."""
+SEPARATORS = ",;\t|"
+"""Signs that separate cells, and that no name of a single column has."""
 GIANT_CELLS = 100_000_000
 GIANT_CELLS_PER_BYTE = 100
 """A Parquet file with more cells, and so many for each of its bytes, is no table."""
@@ -252,7 +254,9 @@ def open_table(source: object, options: TextOptions | None = None) -> Table:
     if isinstance(source, pd.DataFrame):
         source = with_named_index(source)
     try:
-        return Table(nw.from_native(source, eager_only=True), name, where, style)
+        table = Table(nw.from_native(source, eager_only=True), name, where, style)
+        _refuse_unseparated(table)
+        return table
     except TypeError as error:
         raise ArdchoiceError(
             f"A table is a path (CSV, TSV, Parquet, Excel, Stata, SPSS) or a data frame (pandas, "
@@ -284,6 +288,22 @@ def _refuse_repeated(names: Counter[str], table: str) -> None:
         raise ArdchoiceError(
             f"Columns of the same name in {table}: {first_few(repeated)}. Keep one of each: "
             "rename or remove the others."
+        )
+
+
+def _refuse_unseparated(table: Table) -> None:
+    """Raise where the only column is a header with another separator in it."""
+    if len(table.columns) != 1:
+        return
+    name = str(table.columns[0])
+    counts = Counter(sign for sign in name if sign in SEPARATORS)
+    if counts:
+        (sign, _), *_ = counts.most_common(1)
+        shown = name if len(name) <= LONGEST_EXAMPLE else f"{name[:LONGEST_EXAMPLE]}..."
+        raise ArdchoiceError(
+            f"{table.name} was read as a single column, {shown!r}: its cells are separated by "
+            f"{sign!r}. Read it with separator={sign!r}, or leave separator out: it is detected "
+            f"(pandas.read_csv: sep={sign!r})."
         )
 
 
@@ -335,7 +355,9 @@ def must_exist(path: Path) -> None:
             f"'{path}' is not a file but a pipe or a device: write the table to a file first."
         )
     folder = path.parent if path.parent.is_dir() else Path()
-    hint = did_you_mean(path.name, sorted(p.name for p in folder.iterdir() if p.is_file()))
+    names = sorted(p.name for p in folder.iterdir() if p.is_file())
+    alike = [name for name in names if Path(name).suffix.lower() == path.suffix.lower()]
+    hint = did_you_mean(path.name, alike or names)
     raise ArdchoiceError(f"There is no file '{path}'. {hint}")
 
 

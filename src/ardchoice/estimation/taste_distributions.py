@@ -163,6 +163,11 @@ def must_be_random(result: Result) -> None:
         )
 
 
+def _spread(values: Floats) -> float:
+    """Standard deviation; exactly zero where all are one number."""
+    return float(values.std()) if np.ptp(values) > 0 else 0.0
+
+
 def tastes(result: Result, cost: str | None, level: float, covariance: Floats) -> pd.DataFrame:
     """A row per random coefficient and willingness to pay; see `Result.tastes`."""
     must_be_random(result)
@@ -174,7 +179,7 @@ def tastes(result: Result, cost: str | None, level: float, covariance: Floats) -
     for taste, (low, high) in zip(found, intervals, strict=True):
         inside = taste.values[np.isfinite(taste.values)]
         middle = float(np.median(inside))
-        mean, sd = (inside.mean(), inside.std()) if taste.has_moments else (np.nan, np.nan)
+        mean, sd = (inside.mean(), _spread(inside)) if taste.has_moments else (np.nan, np.nan)
         quantiles = np.quantile(inside, SHARES)
         opposite = float((np.sign(inside) == -np.sign(middle)).mean())
         if not taste.has_sign:

@@ -162,6 +162,7 @@ class _SavedFolder:
             given = given / FOLDER_IN_RUN
         if not (given / INDEX_FILE).is_file():
             missing = f"{INDEX_FILE} is missing" if given.is_dir() else "there is no such folder"
+            missing = "it is a file of another kind" if given.is_file() else missing
             raise ArdchoiceError(
                 f"There is no saved study in '{given}': {missing}. Studies are saved with "
                 "study.save(folder), and by ardchoice run in the folder it writes."

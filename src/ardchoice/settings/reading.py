@@ -31,6 +31,8 @@ TABLE_SUFFIXES = (
     *(".xlsx", ".xlsm", ".dta", ".sav", ".zsav"),
 )
 """Endings that files with choices have, and study files have not."""
+DRAW_KEYS = ("draws", "n_draws", "number_of_draws", "ndraws", "R")
+"""What other packages call the nodes of a mixed logit."""
 
 
 def read_settings(path: str | Path) -> StudySettings:
@@ -298,6 +300,8 @@ def _unknown_key(loc: Key, key: Key) -> str:
         if name in options:
             return f"{name} is an option of family = {options[name]!r}, and this is another."
         known = list(options)
+        if name in DRAW_KEYS:
+            return f"there is no key {name!r} here: a mixed logit has 'nodes', such as nodes = 64."
     near = did_you_mean(name, known)
     others = [
         section

@@ -16,6 +16,7 @@ from ardchoice.design import Encoding, TermColumns
 from ardchoice.errors import SpecificationError, did_you_mean, first_few
 from ardchoice.estimation.scenarios.changes import Change
 from ardchoice.expressions import ExpressionError, evaluate_condition
+from ardchoice.space import quoted
 
 RANGE_TOLERANCE = 1e-9
 """Relative to the range: rounding does not take a value out of what was observed."""
@@ -142,6 +143,12 @@ def _column(data: ChoiceData, name: str) -> npt.NDArray[Any]:
             values = _labels(found.of(j), found.levels)
             missing = np.array(None if values.dtype == object else np.nan)
             return np.where(data.available[j], values, missing)
+    having = [n for n, c in data.covariates.items() if name in (c.levels or ())]
+    if having:
+        raise SpecificationError(
+            f"{name!r} is a level of {having[0]}: text stands in quotes, as in "
+            f"{quoted(having[0])} == {name!r}."
+        )
     examples = [f"{data.alternatives[a.alternatives[0]]}.{n}" for n, a in data.attributes.items()]
     raise SpecificationError(
         f"There is no covariate {name!r}, nor an attribute of an alternative written as "

@@ -34,6 +34,7 @@ MAX_NUMBER = 1e12
 """Numbers beyond it are typing errors, and their products overflow."""
 PERCENT = 100.0
 
+QUOTES = "A name with spaces or signs stands in back quotes, as in '*: `travel-time` * 1.1'"
 _NAME = re.compile(r"\w[\w.]*")
 _QUOTED = re.compile(r"`((?:[^`\\]|\\.)*)`|\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'", re.DOTALL)
 _NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?(?![\w.])")
@@ -224,7 +225,7 @@ class _Reader:
         name, _ = self.name("an attribute or a covariate")
         operator = self.operator()
         if operator is None:
-            raise self.error(f"expected *, /, +, - or = after {name!r}, as in {EXAMPLE}")
+            raise self.error(f"expected *, /, +, - or = after {name!r}, as in {EXAMPLE}. {QUOTES}")
         value: float | str = self.value(operator)
         if isinstance(value, float) and self.take("%"):
             operator, value = self._percent(operator, value)
@@ -270,7 +271,7 @@ class _Reader:
                 raise self.error("nothing can be divided by zero")
             return number
         if operator != "=":
-            raise self.error(f"expected a number after {operator!r}")
+            raise self.error(f"expected a number after {operator!r}. {QUOTES}")
         return self.name("a number or a level")[0]
 
     def _percent(self, operator: Operator, value: float) -> tuple[Operator, float]:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData
-from ardchoice.design import Block, Design
+from ardchoice.data import ChoiceData, recognised_kind
+from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.families.family import family_pass
 from ardchoice.families.mixed.distributions import SIGNED, moments
@@ -49,7 +49,7 @@ def check_before(family: Mixed, design: Design) -> Resolved:
         _refuse_costs_of_both_signs(structure)
     if structure.money is not None or any(s.distribution in SIGNED for s in spreads):
         beta = _mnl_coefficients(design)
-        notes += _in_money(family, structure, beta)
+        notes += _in_money(family, structure, beta, design.encoding)
         what = "coefficient" if structure.money is None else "willingness to pay"
         cost = None if structure.money is None else structure.money.cost
         random, found = _signs(random, design, to_money(structure, beta), what, cost)
@@ -120,7 +120,7 @@ def _refuse_costs_of_both_signs(structure: Structure) -> None:
     )
 
 
-def _in_money(family: Mixed, structure: Structure, beta: Floats) -> list[str]:
+def _in_money(family: Mixed, structure: Structure, beta: Floats, encoding: Encoding) -> list[str]:
     """What the estimates are; a cost that is liked is refused."""
     money = structure.money
     if money is None:
@@ -134,10 +134,19 @@ def _in_money(family: Mixed, structure: Structure, beta: Floats) -> list[str]:
         )
     text = (
         f"WTP space: estimates are willingness to pay in units of {family.cost}, positive for what "
-        "would be paid for (less of money, time, waiting and changes, more of anything else); "
+        f"would be paid for{_direction(encoding, str(family.cost))}; "
         f"*: {family.cost} is the cost coefficient."
     )
     return [Information(text)]
+
+
+def _direction(encoding: Encoding, cost: str) -> str:
+    """Which attributes are paid for to have less of, and which to have more of."""
+    names = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what not in (None, cost))
+    less = [str(name) for name in names if recognised_kind(str(name)) is not None]
+    more = [str(name) for name in names if str(name) not in less]
+    parts = [f"{word} of {', '.join(of)}" for word, of in (("less", less), ("more", more)) if of]
+    return f" ({', '.join(parts)})" if parts else ""
 
 
 def _signs(

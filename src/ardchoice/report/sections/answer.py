@@ -176,6 +176,8 @@ def _predicts(found: Findings) -> list[Note]:
         f"Log-likelihood of held-out {unit} {_minus(own, 1)}; the best of the others "
         f"({name}) {_minus(others[best], 1)}."
     )
+    same = [model_name(r["model"]) for _, r in frame.iloc[1:].iterrows() if is_same_model(first, r)]
+    text += f" {same[0]} is the selected model itself." if same else ""
     if own > others[best]:
         return [Note("good", f"Predicts held-out {unit} better than the models beside it", text)]
     is_known = not np.isnan(float(rest[best].get("held_out_se", np.nan)))
