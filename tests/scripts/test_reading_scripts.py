@@ -345,3 +345,38 @@ def test_a_simulation_of_probabilities_has_no_choice_to_read() -> None:
     assert terms(model) == {"1: ASC", "*: TT"}
     with pytest.raises(ac.ArdchoiceError, match=r"choice=\.\.\."):
         model.read(pd.DataFrame())
+
+
+def test_availability_made_of_constants_needs_no_column() -> None:
+    made = 'wide["open_{}".format(i)] = 1\n'
+    script = f"""
+import pandas as pd
+import pylogit as pl
+wide = pd.read_csv("wide.csv")
+for i in (1, 2, 3):
+    {made}
+wide["open_3"] = wide["rich"] > 0
+long = pl.convert_wide_to_long(
+    wide, ["rich"], {{"price": {{1: "p1", 2: "p2", 3: "p3"}}}},
+    {{i: f"open_{{i}}" for i in (1, 2, 3)}}, "obs", "choice", new_alt_id_name="alt")
+model = pl.create_choice_model(
+    data=long, alt_id_col="alt", obs_id_col="obs", choice_col="choice",
+    specification={{"price": [[1, 2, 3]]}}, model_type="MNL", names={{"price": ["price"]}})
+"""
+    model = ac.read_specification(script)
+    assert model.not_understood == ()
+    rng = np.random.default_rng(1)
+    table = pd.DataFrame({f"p{i}": rng.gamma(2, 1, 200) for i in (1, 2, 3)})
+    table["rich"] = np.arange(200) % 2
+    table["choice"] = np.where(rng.random(200) < 0.6, 1, 2 + table["rich"])
+    data = model.read(table.assign(obs=np.arange(200)))
+    assert data.available.sum(axis=1).tolist() == [200, 200, 100]
+
+
+def test_which_of_several_models_is_read_is_said() -> None:
+    again = XLOGIT[XLOGIT.index("model = ") :]
+    (doubt,) = ac.read_specification(f"{XLOGIT}\n{again}").not_understood
+    assert "2 models; the last is read" in doubt.reason
+    loop = "for start in (1, 2):\n" + "".join(f"    {line}\n" for line in again.splitlines())
+    script = XLOGIT[: XLOGIT.index("model = ")] + loop
+    assert ac.read_specification(script).not_understood == ()

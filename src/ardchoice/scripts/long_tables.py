@@ -99,6 +99,7 @@ def pylogit_model(reader: Reader, alternatives: Iterable[Any] | None) -> Capture
         return None
     made = found[-1].values
     captured = _start("pylogit", reader, made["data"], made["alt_id_col"], made["obs_id_col"])
+    _only_one(captured, found)
     captured.alternative = column_name(made["alt_id_col"])
     if str(made["model_type"]) not in ("MNL", "Mixed Logit"):
         reason = f"a model of the kind {made['model_type']!r:.40} is read as a multinomial logit"
@@ -115,12 +116,25 @@ def pylogit_model(reader: Reader, alternatives: Iterable[Any] | None) -> Capture
     _mixing(captured, made)
     choice = made["choice_col"]
     with_choice(captured, captured.table.column(str(choice)), made["line"], made["text"])
+    wide = captured.table.wide
     for kind, record in reader.captured:
-        if kind == "available" and captured.table.wide is not None:
+        if kind == "available" and wide is not None:
+            columns = {code: str(column) for code, column in record.values.items()}
+            made_of = {code: wide.columns.get(c, Column(c)) for code, c in columns.items()}
             captured.availability = {
-                code: Column(str(column)) for code, column in record.values.items()
+                code: condition
+                for code, condition in made_of.items()
+                if condition not in (Literal(1.0), Literal(True))
             }
     return captured
+
+
+def _only_one(captured: Captured, found: list[Record]) -> None:
+    """Say which of several models is read."""
+    lines = dict.fromkeys(record.values["line"] for record in found)
+    if len(lines) > 1:
+        reason = f"{len(lines)} models; the last is read (line {list(lines)[-1]})"
+        captured.doubts.append(Doubt(0, "", reason))
 
 
 def _start(package: str, reader: Reader, table: Any, number_of: Any, situation: Any) -> Captured:
@@ -253,6 +267,7 @@ def xlogit_model(reader: Reader, alternatives: Iterable[Any] | None) -> Captured
     made = found[-1].values
     table = made["X"].table if isinstance(made["X"], Selected) else made["X"]
     captured = _start("xlogit", reader, table, made["alts"], made["ids"])
+    _only_one(captured, found)
     names = _texts(made["varnames"]) or _texts(made["X"])
     if not names:
         captured.doubts.append(Doubt(made["line"], made["text"], "varnames are not known"))
