@@ -480,7 +480,7 @@ def test_names_that_could_break_the_file_do_not(tmp_path):
     settings, data, _ = settings_from(path)
     assert 'in"co\nme]' in data.covariates
     assert "=cmd|' /C calc'!A0" in data.covariates
-    assert settings.data.attributes["<script>"].column == "<script>_{alt}"
+    assert settings.data.attributes["script"].column == "<script>_{alt}"
 
 
 def test_a_column_that_is_covariate_and_attribute_gets_two_names(tmp_path):
@@ -725,3 +725,40 @@ def test_other_spellings_of_an_alternative_of_a_long_table_are_none(tmp_path):
     settings, data, _ = settings_from(written(table, tmp_path))
     assert set(settings.data.alternatives) == {"air", "train", "bus", "car"}
     assert len(data.alternatives) == 4
+
+
+def parking(codes, alternatives):
+    """A survey whose columns have signs in their names, and whose choice says more than a name."""
+    rng = np.random.default_rng(1)
+    table = {"Resp": np.repeat(np.arange(40), 5), "Chosen parking": rng.choice(codes, 200)}
+    for name in alternatives:
+        table[f"Fee {name} [EUR]"] = rng.integers(0, 5, 200)
+        table[f"search-time.{name}"] = rng.integers(1, 20, 200)
+    return pd.DataFrame(table)
+
+
+@pytest.mark.parametrize("alternatives", [["street", "garage", "lot"], ["lot", "garage", "street"]])
+def test_codes_with_the_name_of_an_alternative_in_them_are_sure(alternatives):
+    roles = roles_of(parking(["On street", "garage (P+R)", "priv. lot"], alternatives))
+    assert roles.alternatives == {
+        "street": "On street",
+        "garage": "garage (P+R)",
+        "lot": "priv. lot",
+    }
+    assert roles.findings["alternatives"].value == "word"
+    assert roles.findings["alternatives"].confidence >= 0.8
+    assert [a.name for a in roles.attributes] == ["Fee_EUR", "search_time"]
+
+
+def test_codes_with_the_name_of_two_alternatives_or_of_none_are_a_guess():
+    for codes in (["street lot", "big garage", "a lot"], ["On street", "covered", "priv. lot"]):
+        roles = roles_of(parking(codes, ["street", "garage", "lot"]))
+        assert roles.findings["alternatives"].value == "order"
+        assert roles.findings["alternatives"].confidence < 0.8
+
+
+def test_attributes_have_names_that_terms_and_scenarios_take_without_quotes(tmp_path):
+    table = parking(["On street", "garage (P+R)", "priv. lot"], ["street", "garage", "lot"])
+    _, data, _ = settings_from(written(table, tmp_path))
+    result = ac.fit_mnl(data, "street: ASC\ngarage: ASC\n*: Fee_EUR + search_time")
+    assert len(result.scenario("street: Fee_EUR + 1", "lot: search_time * 2").changes) == 2

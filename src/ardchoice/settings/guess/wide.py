@@ -47,7 +47,9 @@ MAX_UNAVAILABLE_SHARE = 0.02
 """Share of choices of something unavailable that may be slips."""
 MIN_NUMBERED_SHARE = 0.5
 """Share of numbered columns whose number must occur as a code of the choice."""
-CHOICE_CONFIDENCE = {"name": 0.95, "number": 0.6, "order": 0.4}
+WORD_FIT = 2.5
+"""How well codes fit that have the names in them: between equal names and equal numbers."""
+CHOICE_CONFIDENCE = {"name": 0.95, "word": 0.9, "number": 0.6, "order": 0.4}
 """How sure a choice column is that is not called so, by how its values match the alternatives."""
 VALUES_CONFIDENCE = 0.7
 """How sure codes are that money and time speak for."""
@@ -72,7 +74,8 @@ class Match:
     extra
         Codes without columns of their own -> share of the rows.
     how
-        ``"name"``, ``"number"`` (the code is in the name) or ``"order"`` (of the columns).
+        ``"name"``, ``"word"`` (the name is in the code), ``"number"`` (the code is in the name) or
+        ``"order"`` (of the columns).
     score
     """
 
@@ -173,7 +176,8 @@ def _size(family: Family) -> float:
 
 def match_codes(family: Family, column: Column, asked: bool = False) -> Match | None:
     """How the values of a column stand for alternatives; None where they cannot."""
-    found = _by_name(family, column) or _by_number(family, column) or _by_order(family, column)
+    ways = (_by_name, _by_number, _by_word, _by_order)
+    found = next((f for way in ways if (f := way(family, column)) is not None), None)
     if found is None:
         return None
     codes, how, fit = found
@@ -224,6 +228,20 @@ def _by_number(family: Family, column: Column) -> Found | None:
         return None
     codes = {a: written.get(d, d) for a, d in digits.items()}
     return codes, "number", 2.0 + len(used) / len(digits)
+
+
+def _by_word(family: Family, column: Column) -> Found | None:
+    """Texts that each have the name of one alternative in them: garage in ``garage (P+R)``."""
+    if column.whole:
+        return None
+    codes: dict[str, str] = {}
+    for a in family.alternatives:
+        name = set(words(a))
+        texts = [text for text in column.labels if name and name <= set(words(text))]
+        if len(texts) != 1 or texts[0] in codes.values():
+            return None
+        codes[a] = texts[0]
+    return codes, "word", WORD_FIT
 
 
 def _by_order(family: Family, column: Column) -> Found | None:
@@ -442,6 +460,8 @@ def _alternatives_finding(match: Match, by_availability: bool, by_values: bool) 
 def _codes_finding(match: Match, by_availability: bool, by_values: bool) -> Finding:
     if match.how == "name":
         return Finding("name", "the choice holds their names")
+    if match.how == "word":
+        return Finding("word", "every code has the name of one alternative in it")
     if match.how == "number":
         return Finding("number", "the code is the number in the name of the columns")
     if by_availability:
@@ -487,7 +507,8 @@ def _attributes(
         each = [c for c in (named(columns, name) for name in where.values()) if c is not None]
         if all(c.missing == c.rows for c in each):
             continue
-        name = attribute_name(template) or pattern_of(template)
+        # A plain name needs no back quotes in terms and scenarios.
+        name = re.sub(r"_*\W+_*", "_", attribute_name(template)).strip("_") or pattern_of(template)
         while name in taken:
             name += "_"
         taken.add(name)
