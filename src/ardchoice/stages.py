@@ -13,7 +13,7 @@ from ardchoice.design import learn_encoding
 from ardchoice.errors import IdentificationError
 from ardchoice.estimation import Result, fit_anyway
 from ardchoice.evaluation import compare_families
-from ardchoice.families import Family, Mixed, Mnl
+from ardchoice.families import Family, Mixed, Mnl, Nested
 from ardchoice.progress import Listener, PhaseProgress, relevance_callback, search_callback
 from ardchoice.record import FamilyComparison, PersonDifferences, TermsAndTastes
 from ardchoice.selection import (
@@ -54,11 +54,17 @@ class Stages:
     def find_relevance(
         self, data: ChoiceData, space: SearchSpace, family: Family, solver: Solver
     ) -> ArdFit:
-        """How relevant every candidate is."""
+        """How relevant every candidate is; in the MNL where that fails in a nested logit.
+
+        With all candidates in it, its scale may run to a bound though the nest is right.
+        """
 
         def work() -> ArdFit:
             progress = relevance_callback(self.listener, solver)
-            return fit_ard(data, space, family=family, solver=solver, progress=progress)
+            found = fit_ard(data, space, family=family, solver=solver, progress=progress)
+            if not isinstance(found.family, Nested) or _is_usable(found):
+                return found
+            return fit_ard(data, space, family=Mnl(), solver=solver, progress=progress)
 
         return self.keep.stage("relevance", work, data, space)
 
@@ -172,6 +178,23 @@ class Stages:
             return fit_anyway(data, specification, family)
 
         return self.keep.stage("selecting", work, data, specification)[0]
+
+
+def _is_usable(fit: ArdFit) -> bool:
+    """Whether relevance converged where the family is admissible."""
+    layout = fit.family.layout(fit.encoding)
+    theta = np.concatenate([np.zeros(layout.n_columns), layout.extra_values(fit.extras)])
+    return fit.converged and not fit.family.inadmissible(theta, layout)
+
+
+def searched_with(family: Family, relevance: ArdFit) -> tuple[str, ...]:
+    """A note where terms were not searched with the family that was to search them."""
+    if not isinstance(family, Nested) or relevance.family == family:
+        return ()
+    return (
+        f"Terms were searched with the {relevance.family.title.lower()}: with all candidates in "
+        f"it, the {family.title.lower()} is inadmissible or does not converge.",
+    )
 
 
 def family_left(

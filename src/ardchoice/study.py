@@ -42,7 +42,7 @@ from ardchoice.selection import (
     with_family_rules,
 )
 from ardchoice.space import SearchSpace, Specification
-from ardchoice.stages import Stages, family_left
+from ardchoice.stages import Stages, family_left, searched_with
 
 
 class Study(StudyRecord):
@@ -297,11 +297,11 @@ def specify(
             joint = stages.beside(estimated_on, decided)
             specification, family = decided.specification, decided.family_of(family)
         family, lost = family_left(family, selected_on, specification)
+        other = searched_with(family_searched, relevance)
         # 4 · What are the coefficients, by maximum likelihood?
         result, notes = stages.estimate(
             estimated_on, specification, family, honest=honest, known=known
         )
-        notes = (*notes, *lost)
         differences = stages.differences(result)
         beside = None
         if honest:
@@ -318,13 +318,13 @@ def specify(
         honest=honest,
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
-        notes=notes,
-        family=None if compared or asked == family_searched else asked,
+        notes=(*notes, *other, *lost),
+        family=None if compared or (asked == family_searched and not other) else asked,
         families=compared,
         joint=joint,
         differences=differences,
     )
-    for note in notes:
+    for note in study.notes:
         warnings.warn(note, ArdchoiceWarning, stacklevel=2)
     return study
 

@@ -466,14 +466,13 @@ def safe_pass(
 ) -> tuple[Quadratic, Floats, float]:
     """A pass at the new mean, or nearer to the old one where the new one is worse than `floor`.
 
-    That is the log-likelihood at `known`. Returns the quadratic, where it was expanded, and the
-    log-likelihood there with previous data.
+    That is the log-likelihood at `known`, which the last tries are nearer to. Returns the
+    quadratic, where it was expanded, and the log-likelihood there with previous data.
     """
     precision = groups.precision(lam)
     precision = np.where(np.isfinite(precision), precision, 0.0)
-    at = new
-    share = FIRST_SHARE
-    for _ in range(MOST_SHORTENED):
+    at, share = new, FIRST_SHARE
+    for count in range(MOST_SHORTENED):
         sums = _sums(likelihood, at, rough=rough)
         loglik = sums.loglik + (0.0 if before is None else before.quadratic.value(at))
         # The penalised log-likelihood must not fall: the quadratic promised that it would rise.
@@ -481,6 +480,7 @@ def safe_pass(
         if np.isfinite(sums.curvature).all() and lost <= LOGLIK_LOSS * abs(floor):
             here = expand(sums, at)
             return (here if before is None else here + before.quadratic), at, loglik
+        old = old if count < MOST_SHORTENED // 3 else known
         at, share = old + share * (at - old), NEXT_SHARE
         log.passes += 1
     raise ArdchoiceError(
