@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from pathlib import Path
 
@@ -203,6 +204,13 @@ def test_loops_that_are_left_or_skip_a_round_are_followed() -> None:
     assert "CO" not in str(model_of(loop.format(1, "break")).specification)
     assert "2: CO_BUS" not in terms(model_of(loop.format(2, "break")))
     assert terms(model_of("del V[2]")) == {"1: TT_BUS"}
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="no named pipes")
+def test_a_pipe_or_a_device_is_refused_and_not_waited_for(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "script.py")
+    with pytest.raises(ac.SpecificationError, match="a pipe or a device"):
+        ac.read_specification(tmp_path / "script.py")
 
 
 def test_a_long_script_of_r_takes_time_in_proportion_to_its_length() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from ardchoice._types import Floats
 from ardchoice.data import ChoiceData, grouped_by_person, must_be_choice_data
@@ -29,7 +29,7 @@ from ardchoice.estimation.constraints import (
 )
 from ardchoice.estimation.covariance import covariances
 from ardchoice.estimation.result import Result
-from ardchoice.estimation.shapes import shaped_errors
+from ardchoice.estimation.shapes import Shapes, shaped_errors
 from ardchoice.families import (
     EstimationTask,
     Family,
@@ -224,19 +224,9 @@ def estimate(
         climb, found = _with_refined_shapes(climb, found)
     family, design, theta = found.family, climb.design, found.theta
     # 3 · How sure we are, and what we compare with.
-    ended = found.newton.sums
-    if not isinstance(ended, ScoredSums):  # the end was not predicted
-        ended = scored_pass(family, climb.inside, theta, climb.blocks, used.person)
-    matrices = covariances(ended, found.gone)
-    if restriction is not None:
-        matrices = full_covariances(matrices, restriction)
-    notes, shapes = (*resolved.notes, *found.notes), None
+    ended, matrices, shapes, notes = _errors(climb, found, restriction, has_shapes=has_shapes)
     back = climb.layout.permutation(design.position)
-    matrices = {kind: matrix[back[:, None], back] for kind, matrix in matrices.items()}
-    if has_shapes:
-        errors = shaped_errors(used, design.encoding, family, theta, ended, found.gone)
-        shapes = errors.shapes.reordered(back)
-        matrices, notes = shapes.of_parameters(), (*notes, *errors.notes)
+    notes = (*resolved.notes, *found.notes, *notes)
     newton = found.newton
     if not newton.converged:
         notes = (*notes, _not_converged(newton.iterations, newton.decrement))
@@ -260,6 +250,34 @@ def estimate(
         constraints=None if constraints.is_empty else constraints,
         shapes=shapes,
     )
+
+
+def _errors(
+    climb: _Climb, found: _Found, restriction: Restriction | None, *, has_shapes: bool
+) -> _Errors:
+    """How sure the estimates are, in the order of the terms; exponents and thresholds too."""
+    used, design = climb.design.data, climb.design
+    ended = found.newton.sums
+    if not isinstance(ended, ScoredSums):  # the end was not predicted
+        ended = scored_pass(found.family, climb.inside, found.theta, climb.blocks, used.person)
+    back = climb.layout.permutation(design.position)
+    if has_shapes:
+        errors = shaped_errors(used, design.encoding, found.family, found.theta, ended, found.gone)
+        shapes = errors.shapes.reordered(back)
+        return _Errors(ended, shapes.of_parameters(), shapes, errors.notes)
+    matrices = covariances(ended, found.gone)
+    if restriction is not None:
+        matrices = full_covariances(matrices, restriction)
+    return _Errors(ended, {kind: matrix[back[:, None], back] for kind, matrix in matrices.items()})
+
+
+class _Errors(NamedTuple):
+    """The sums of the last pass, covariances by kind, and what there is of shapes."""
+
+    ended: ScoredSums
+    matrices: dict[str, Floats]
+    shapes: Shapes | None = None
+    notes: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, eq=False)

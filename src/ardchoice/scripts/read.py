@@ -112,6 +112,10 @@ def _text(script: object) -> tuple[str, Path | None]:
     elif isinstance(script, str | os.PathLike):
         path = Path(script)
         try:
+            if path.exists() and not path.is_file() and not path.is_dir():  # it would never end
+                raise SpecificationError(
+                    f"'{path}' is not a file but a pipe or a device: write the script to a file."
+                )
             if path.stat().st_size > LARGEST:
                 raise SpecificationError(f"'{path}' is too large for a script.")
             text, folder = path.read_text(encoding="utf-8-sig", errors="replace"), path.parent
