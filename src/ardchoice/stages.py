@@ -101,7 +101,7 @@ class Stages:
 
         return self.keep.stage("confirmed", check, relevance.data, relevance, mnl, decided)
 
-    def beside(self, data: ChoiceData, joint: JointSelection) -> TermsAndTastes:
+    def estimate_terms_of_mnl(self, data: ChoiceData, joint: JointSelection) -> TermsAndTastes:
         """What the multinomial logit selects by itself, estimated too."""
 
         def work() -> Estimated:

@@ -285,42 +285,43 @@ def specify(
         relevance = stages.find_relevance(selected_on, space, family_searched, solver)
         # 2 · Which terms do the data support, among those that obey the rules, and why?
         specification = stages.search(relevance, rule, structure)
-        # 3 · How do persons differ, if that was left open?
-        compared = None
+        # 3 · How do persons differ, if that was not given?
+        families = joint = estimated = selection_result = None
         if family == "auto":
-            compared = stages.compare_families(selected_on, specification, seed)
-            family = compared.result.family
-        asked, joint, known = family, None, None
+            families = stages.compare_families(selected_on, specification, seed)
+            family = families.result.family
+        asked = family
         if isinstance(family, Mixed) and family.random is None:
             confirmed = stages.decide_jointly(relevance, specification, rule, structure, family)
-            decided, known = confirmed.selection, confirmed.estimated
-            joint = stages.beside(estimated_on, decided)
+            decided, estimated = confirmed.selection, confirmed.estimated
+            joint = stages.estimate_terms_of_mnl(estimated_on, decided)
             specification, family = decided.specification, decided.family_of(family)
-        family, lost = family_left(family, selected_on, specification)
-        other = searched_with(family_searched, relevance)
         # 4 · What are the coefficients, by maximum likelihood?
+        family, family_notes = family_left(family, selected_on, specification)
+        search_notes = searched_with(family_searched, relevance)
         result, notes = stages.estimate(
-            estimated_on, specification, family, honest=honest, known=known
+            estimated_on, specification, family, honest=honest, known=estimated
         )
         differences = stages.differences(result)
-        beside = None
         if honest:
-            beside = stages.estimate_as_selected(selected_on, specification, result.family)
+            selection_result = stages.estimate_as_selected(
+                selected_on, specification, result.family
+            )
     study = Study(
         data=data,
         space=space,
         fit=relevance,
         specification=specification,
         result=result,
-        selection_result=beside,
+        selection_result=selection_result,
         structure=structure,
         rule=rule,
         honest=honest,
         seed=seed,
         seconds=time.perf_counter() - started + keep.seconds_saved,
-        notes=(*notes, *other, *lost),
-        family=None if compared or (asked == family_searched and not other) else asked,
-        families=compared,
+        notes=(*notes, *search_notes, *family_notes),
+        family=None if families or (asked == family_searched and not search_notes) else asked,
+        families=families,
         joint=joint,
         differences=differences,
     )
