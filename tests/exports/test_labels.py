@@ -11,6 +11,7 @@ import pytest
 from export_support import PYTHON, check_scripts, namespace
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from test_apollo import logliks, needs_r
 
 import ardchoice as ac
 
@@ -129,6 +130,19 @@ def test_texts_that_break_out_stay_in_their_comment(
     labelled: ac.Result, plain: dict[str, str], text: str
 ) -> None:
     check_texts(labelled, plain, text, text)
+
+
+@needs_r
+def test_r_runs_a_script_with_texts_that_break_out(labelled: ac.Result, tmp_path: Path) -> None:
+    assert labelled.data.source is not None
+    given = replace(
+        labelled.data.source,
+        labels={"TT": "".join(BREAKERS[:8]), "GA": "".join(BREAKERS[8:])},
+        units={"TT": "'\"#", "CO": "}\n)"},
+    )
+    again = replace(labelled, data=replace(labelled.data, source=given))
+    script = ac.export(again, "apollo", tmp_path)
+    assert logliks(script)[1] == pytest.approx(labelled.loglik, abs=1e-6)
 
 
 @settings(max_examples=25, deadline=None)
