@@ -762,3 +762,19 @@ def test_attributes_have_names_that_terms_and_scenarios_take_without_quotes(tmp_
     _, data, _ = settings_from(written(table, tmp_path))
     result = ac.fit_mnl(data, "street: ASC\ngarage: ASC\n*: Fee_EUR + search_time")
     assert len(result.scenario("street: Fee_EUR + 1", "lot: search_time * 2").changes) == 2
+
+
+def test_a_level_that_is_always_that_of_one_mode_is_left_to_its_constant(tmp_path):
+    rng, n = np.random.default_rng(0), 600
+    frame = pd.DataFrame({f"time_{m}": rng.uniform(5, 60, n).round(1) for m in ("bus", "car")})
+    frame["fuel_car"] = rng.choice(["diesel", "electric", "petrol"], n)
+    frame["fuel_bus"] = "none"
+    value = -0.08 * frame[["time_bus", "time_car"]].to_numpy() + rng.gumbel(size=(n, 2))
+    value[:, 1] += 1.5 * (frame["fuel_car"] == "electric")
+    frame["choice"] = np.array(["bus", "car"])[value.argmax(axis=1)]
+    path = written(frame, tmp_path)
+    settings, data, space = settings_from(path)
+    assert settings.data.attributes["fuel"].column == {"car": "fuel_car"}
+    assert "bus is always none, as its constant says" in unwrapped(guess_settings(path))
+    # Else the level and the constant of the bus could not be told apart, after the whole search.
+    assert "car: fuel" in map(str, ac.specify(data, space).specification.terms)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
 
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.settings.guess.profile import Column
+from ardchoice.settings.guess.profile import Column, named
 from ardchoice.settings.guess.roles import Roles, Variable
 
 MAX_SUMMED_ATTRIBUTES = 20
@@ -104,3 +104,33 @@ def _between_share(group: Column, column: Column) -> float:
     counts = np.bincount(codes, minlength=group.distinct).astype(float)
     means = np.bincount(codes, values, minlength=group.distinct) / np.maximum(counts, 1.0)
     return float(counts @ (means - values.mean()) ** 2 / len(values) / spread)
+
+
+def without_own_level(
+    where: Mapping[str, str], columns: Sequence[Column]
+) -> tuple[dict[str, str], str]:
+    """The columns of a categorical attribute but for alternatives that always have a level alone.
+
+    A bus whose fuel is always 'none', which no car has: the level cannot be told from the constant
+    of the bus, and the attribute is one of cars.
+
+    Parameters
+    ----------
+    where
+        Alternative -> column.
+    columns
+        Of the table.
+
+    Returns
+    -------
+    tuple
+        Alternative -> column, and what is reported of those that are not in it.
+    """
+    labels = {a: set(c.labels) for a, name in where.items() if (c := named(columns, name))}
+    varying = [found for found in labels.values() if len(found) != 1]
+    shared: set[str] = set().union(*varying)
+    alone = [a for a, found in labels.items() if len(found) == 1 and not found & shared]
+    if not varying or not alone:
+        return dict(where), ""
+    said = " and ".join(f"{a} is always {next(iter(labels[a]))}" for a in alone)
+    return {a: c for a, c in where.items() if a not in alone}, f"; {said}, as its constant says"

@@ -25,6 +25,7 @@ from ardchoice.settings.guess.families import (
 from ardchoice.settings.guess.people import is_code, is_place
 from ardchoice.settings.guess.profile import Column, named, with_one_spelling
 from ardchoice.settings.guess.roles import Finding, Roles, Variable
+from ardchoice.settings.guess.values import without_own_level
 from ardchoice.settings.guess.words import (
     AVAILABLE_WORDS,
     CHOICE_WORDS,
@@ -512,6 +513,10 @@ def _attributes(
         while name in taken:
             name += "_"
         taken.add(name)
+        constant = ""
+        if not all(c.numeric for c in each) and not family.is_unlabelled:
+            where, constant = without_own_level(where, columns)
+            each = [c for c in each if c.name in where.values()]
         # Where an alternative has no such column the pattern does too, but with a warning.
         complete = set(where) == set(alternatives) or len(where) > MAX_LISTED_COLUMNS
         complete &= template not in joined
@@ -527,7 +532,7 @@ def _attributes(
             how["kind"] = "categorical"
             labels = {text for c in each for text in c.labels}
             levels = max(len(labels) - 1, 1)
-            why += f"; text, {len(labels)} levels"
+            why += f"; text, {len(labels)} levels{constant}"
         out.append(Variable(name, how, why, levels))
     return tuple(out)
 
