@@ -308,7 +308,7 @@ class FamilyComparison:
         )
 
     def __str__(self) -> str:
-        head = ["family", "parameters", "log-lik.", "BIC", "held-out", "each answer", "s"]
+        head = ["family", "parameters", "log-lik.", "BIC", "held-out", "each", "s"]
         rows = [
             [
                 one.title + (" <" if one.tag == self.selected else ""),
@@ -324,9 +324,10 @@ class FamilyComparison:
         described = [(one.title, one.result.family.details) for one in self.families]
         details = [fill(f"{title}: {text}", WIDTH) for title, text in described if text]
         words = [fill(text, WIDTH) for text in (self.reason, *self.notes)]
-        return "\n\n".join(
-            "\n".join(part) for part in ([table(rows, head, gap=1)], details, words) if part
-        )
+        body = [table(rows, head)]
+        if any(one.each == one.each for one in self.families):
+            body.append("held-out: all answers of a person together; each: every answer alone")
+        return "\n\n".join("\n".join(part) for part in (body, details, words) if part)
 
     def __repr__(self) -> str:
         return f"<FamilyComparison: {', '.join(self.results)}; {self.selected} selected>"

@@ -35,6 +35,15 @@ def test_a_wrong_sign_is_an_alarm_although_none_was_required(liked: ac.Study) ->
     assert "✗ Wrong sign: Utility rises with CO of A" in liked.summary()
 
 
+def test_a_wrong_sign_that_was_required_is_not_answered_by_requiring_it(liked: ac.Study) -> None:
+    (free,) = alarms(liked)
+    assert 'signs = "recognised" under [structure]' in free.text
+    (note,) = alarms(replace(liked, structure=ac.Structure(signs={"CO": "-"})))
+    assert note.title == "Wrong sign"
+    assert "recognised" not in note.text
+    assert "The sign was required, and no specification that the search met" in note.text
+
+
 def test_a_study_with_the_right_signs_has_no_alarm() -> None:
     data = made(900, 1, usual)
     structure = ac.Structure(signs="recognised")

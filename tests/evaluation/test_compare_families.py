@@ -190,6 +190,9 @@ def test_a_study_compares_families_and_keeps_the_comparison(
     assert study.families.selected == study.result.family.tag
     assert study.result.loglik == pytest.approx(study.families.result.loglik)
     assert study.families.reason in " ".join(study.summary().split())
+    lines = str(study.families).split("\n")
+    assert max(map(len, lines)) <= 80
+    assert "held-out: all answers of a person together; each: every answer alone" in lines
     study.save(tmp_path / "study")
     again = ac.load(tmp_path / "study")
     assert again.families is not None

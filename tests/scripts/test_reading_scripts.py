@@ -312,6 +312,9 @@ def test_a_study_file_is_written_from_a_script(
     done = CliRunner().invoke(cli, ["init", "swissmetro.csv", "--from", name])
     assert done.exit_code == 0, done.output
     settings = read_settings(tmp_path / "study.toml")
+    comments = (tmp_path / "study.toml").read_text(encoding="utf-8").split("\n[data]")[0]
+    assert 'transforms = ["linear", "log1p"]' in comments
+    assert ('person = "..."' in comments) == (settings.data.person is None)
     data = settings.read_choices(tmp_path)
     model = ac.read_specification(tmp_path / name)
     expected = model.fit(model.read(ac.datasets.swissmetro()))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 import numpy as np
 import pandas as pd
 
@@ -36,6 +38,15 @@ HELD_OUT_LEVEL = 0.05
 """Size of the two-sided t test, over folds, by which a baseline is called better."""
 MIN_HELD_OUT_DIFFERENCE = 1.0
 """Log-likelihood by which it must predict better in any case."""
+SIGNS_NOT_REQUIRED = (
+    'Expected signs are required with signs = "recognised" under [structure] of a study file, '
+    'Structure(signs="recognised") in Python, and for a model by hand with fit(..., bounds=...); '
+    "if the sign is meant, rename the attribute or give it the other sign."
+)
+SIGNS_REQUIRED = (
+    "The sign was required, and no specification that the search met obeys it there: merge the "
+    "levels of the covariates that form these segments, or leave a covariate out of by."
+)
 NAMED_SEGMENTS = 3
 
 
@@ -55,7 +66,8 @@ def alarms(record: StudyRecord, wtp: WillingnessToPay | None = None) -> list[Not
         below 1, wrong signs, a negative value of time, a baseline that does better. ``"look"``: a
         baseline has a lower BIC but wrong signs of its own.
     """
-    notes = wrong_signs(sign_checks(record))
+    required = () if record.structure is None else tuple(record.structure.given_signs)
+    notes = wrong_signs(sign_checks(record), required)
     if not notes:
         notes = _negative_value_of_time(willingness_to_pay(record) if wtp is None else wtp)
     return [*_inadmissible(record.result), *notes, *beaten_by(record)]
@@ -66,8 +78,11 @@ def _inadmissible(result: Result) -> list[Note]:
     return [Note("bad", "The model is inadmissible", reason) for reason in reasons]
 
 
-def wrong_signs(checks: list[SignCheck]) -> list[Note]:
-    """Where utility rises with money, time, waiting or changes, or against a given sign."""
+def wrong_signs(checks: list[SignCheck], required: Collection[str] = ()) -> list[Note]:
+    """Where utility rises with money, time, waiting or changes, or against a given sign.
+
+    Signs of `required` attributes were asked of the search, so that asking for them is no advice.
+    """
     wrong = [check for check in checks if check.wrong]
     if not wrong:
         return []
@@ -81,11 +96,9 @@ def wrong_signs(checks: list[SignCheck]) -> list[Note]:
     rises = "falls" if all(check.expected == "+" for check in wrong) else "rises"
     text = (
         f"Utility {rises} with {', '.join(named[:NAMED_SEGMENTS])}{more}. Do not use these "
-        "estimates for willingness to pay or forecasts. Expected signs are required with signs = "
-        '"recognised" under [structure] of a study file, Structure(signs="recognised") in Python, '
-        "and for a model by hand with fit(..., bounds=...); if the sign is meant, rename the "
-        "attribute or give it the other sign."
+        "estimates for willingness to pay or forecasts. "
     )
+    text += SIGNS_REQUIRED if all(c.attribute in required for c in wrong) else SIGNS_NOT_REQUIRED
     return [Note("bad", "Wrong sign", text)]
 
 

@@ -63,4 +63,11 @@ def _comments(model: ScriptModel, name: str) -> str:
         values = ", ".join(f"{term} = {value:g}" for term, value in model.fixed.items())
         lines = textwrap.wrap(f"Fixed in the script, and free here: {one_line(values)}", WIDTH)
         out += [f"# {line}" for line in lines]
+    text = (
+        "Candidates are the attributes as they are. To search further, list forms and covariates "
+        'under [space]: transforms = ["linear", "log1p"], by = ["..."].'
+    )
+    if "person" not in model.reading:
+        text += ' If persons answered several times, name their column under [data]: person = "..."'
+    out += [f"# {line}" for line in textwrap.wrap(text, WIDTH)]
     return "\n".join(out) + "\n"
