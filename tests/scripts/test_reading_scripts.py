@@ -189,6 +189,18 @@ def model_of(line: str) -> ScriptModel:
     return ac.read_specification(HEAD + table + utilities + line + end)
 
 
+@pytest.mark.parametrize(
+    "line",
+    ["names(database)[3] = 'TT2'", "colnames(database) = f()", "database$TT1[f(database)] = 5"],
+)
+def test_what_changes_the_table_of_an_apollo_script_is_said(line: str) -> None:
+    start = "apollo_probabilities"
+    assert start in APOLLO
+    before = set(ac.read_specification(APOLLO).not_understood)
+    after = ac.read_specification(APOLLO.replace(start, f"{line}\n{start}", 1)).not_understood
+    assert any(line in doubt.text for doubt in set(after) - before)
+
+
 def test_tables_that_are_changed_in_place_are_changed() -> None:
     assert model_of("df.query('INC == 1', inplace=True)").reading["where"] == "INC == 1"
     dropped = model_of("df.drop(df[df.INC == 1].index, inplace=True)")

@@ -307,6 +307,15 @@ class Evaluator(ABC):
             raise UnreadableError("a condition is not known")
         return bool(value)
 
+    def delete(self, target: ast.expr, names: Names) -> None:
+        """Remove an entry of a dict; names and columns may stay, as nothing uses them."""
+        if isinstance(target, ast.Subscript):
+            on = self.value(target.value, names)
+            if isinstance(on, dict):
+                del on[self.value(target.slice, names)]
+            elif isinstance(on, list):
+                raise UnreadableError("entries of a list are removed")
+
     # -- Comprehensions ---------------------------------------------------------------------
 
     def _listcomp(self, node: ast.ListComp, names: Names) -> Any:

@@ -190,15 +190,6 @@ class Reader(Evaluator):
             else:
                 self.assign(target, value, names)
 
-    def delete(self, target: ast.expr, names: Names) -> None:
-        """Remove an entry of a dict; names and columns may stay, as nothing uses them."""
-        if isinstance(target, ast.Subscript):
-            on = self.value(target.value, names)
-            if isinstance(on, dict):
-                del on[self.value(target.slice, names)]
-            elif isinstance(on, list):
-                raise UnreadableError("entries of a list are removed")
-
     def note_line(self, target: ast.expr, line: int) -> None:
         """Remember where a name, or an entry of a dict, was last given a value."""
         if isinstance(target, ast.Subscript) and isinstance(target.slice, ast.Constant):

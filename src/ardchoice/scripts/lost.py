@@ -89,9 +89,16 @@ def _changed(node: ast.stmt) -> Iterator[ast.expr]:
 
 
 def _root(place: ast.expr) -> ast.Name | None:
-    """The name that a column, an entry or a part is of."""
-    while isinstance(place, ast.Attribute | ast.Subscript):
-        place = place.value
+    """The name that a column, an entry or a part is of, as ``names(table)[1]`` in R."""
+    while isinstance(place, ast.Attribute | ast.Subscript | ast.Call):
+        if not isinstance(place, ast.Call):
+            place = place.value
+        elif isinstance(place.func, ast.Attribute):
+            place = place.func.value
+        elif place.args:
+            place = place.args[0]
+        else:
+            return None
     return place if isinstance(place, ast.Name) else None
 
 
