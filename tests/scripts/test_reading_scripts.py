@@ -245,6 +245,16 @@ def test_piecewise_functions() -> None:
     assert derived == {"max(min(CO_BUS, 10), 0)", "max(CO_BUS, 10) - 10"}
 
 
+def test_a_censored_normal_of_xlogit_is_said_not_to_be_ours() -> None:
+    model = ac.read_specification(
+        "import pandas as pd\nfrom xlogit import MixedLogit\ndf = pd.read_csv('fishing.csv')\n"
+        "m = MixedLogit()\nm.fit(X=df[['price', 'catch']], y=df['choice'], "
+        "varnames=['price', 'catch'], alts=df['alt'], ids=df['id'], randvars={'catch': 'tn'})\n"
+    )
+    assert list(model.random.values()) == ["+truncated"]
+    assert any("censored" in str(doubt) for doubt in model.not_understood)
+
+
 def test_random_coefficients_of_xlogit_and_its_alternatives() -> None:
     text = """
 import pandas as pd

@@ -332,6 +332,12 @@ def _xlogit_options(captured: Captured, made: Mapping[str, Any]) -> None:
         if str(kind) not in XLOGIT_DRAWS:
             captured.doubts.append(Doubt(line, text, f"the distribution {kind!r:.40} is not known"))
             continue
+        if kind == "tn":
+            reason = (
+                f"xlogit's truncated normal of {name} is censored, with persons at zero; here "
+                "it is a normal distribution cut at zero"
+            )
+            captured.doubts.append(Doubt(line, text, reason))
         sign = "+" if kind in ("ln", "tn") else ""
         captured.random[str(name)] = sign + XLOGIT_DRAWS[str(kind)]
     captured.person = column_name(made.get("panels"))
