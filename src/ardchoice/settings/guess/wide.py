@@ -11,7 +11,8 @@ from math import log
 import numpy as np
 import numpy.typing as npt
 
-from ardchoice.data import Kind, recognised_kind
+from ardchoice.data import recognised_kind
+from ardchoice.settings.guess.attributes import few, wide_attributes
 from ardchoice.settings.guess.families import (
     Family,
     Template,
@@ -22,17 +23,13 @@ from ardchoice.settings.guess.families import (
     pattern_of,
     plausibility,
 )
-from ardchoice.settings.guess.people import is_code, is_place
 from ardchoice.settings.guess.profile import Column, named, with_one_spelling
-from ardchoice.settings.guess.roles import Finding, Roles, Variable
-from ardchoice.settings.guess.values import without_own_level
+from ardchoice.settings.guess.roles import Finding, Roles
 from ardchoice.settings.guess.words import (
     AVAILABLE_WORDS,
     CHOICE_WORDS,
-    NUMBER_OF_WORDS,
     OPT_OUT_WORDS,
     SURE_CHOICE_WORDS,
-    people_rank,
     plain,
     says,
     words,
@@ -42,8 +39,6 @@ MIN_CODE_SHARE = 0.02
 """A code that fewer rows than this have is a slip or 'unknown', not an alternative."""
 MAX_PERMUTED_ALTERNATIVES = 6
 """Alternatives up to which every way to match codes is tried against the availability."""
-MAX_LISTED_COLUMNS = 12
-"""Columns of an attribute that are listed one by one."""
 MAX_UNAVAILABLE_SHARE = 0.02
 """Share of choices of something unavailable that may be slips."""
 MIN_NUMBERED_SHARE = 0.5
@@ -115,14 +110,14 @@ def guess_wide(columns: Sequence[Column], answers: Mapping[str, str]) -> Roles |
     if best.choice is None:
         doubts.append(
             "No column looks like the choice: none has a code for each of "
-            f"{_few(best.family.alternatives)}. Name it as data.choice and its codes under "
+            f"{few(best.family.alternatives)}. Name it as data.choice and its codes under "
             "data.alternatives."
         )
     return Roles(
         layout=findings.pop("layout"),
         alternatives=alternatives,
         findings=findings,
-        attributes=_attributes(best.family, templates, columns, alternatives),
+        attributes=wide_attributes(best.family, templates, columns, alternatives),
         availability=available,
         labelled=not best.family.is_unlabelled,
         apart=tuple(dict.fromkeys([*best.family.apart, *without])),
@@ -432,7 +427,7 @@ def _alternatives(match: Match) -> tuple[dict[str, str], tuple[str, ...], list[s
 
 def _why_wide(match: Match) -> str:
     where = max(match.family.templates.values(), key=len)
-    return f"columns come in families by alternative: {_few(list(where.values()))}"
+    return f"columns come in families by alternative: {few(list(where.values()))}"
 
 
 def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str, str]) -> Finding:
@@ -442,7 +437,7 @@ def _choice_finding(match: Match, others: tuple[str, ...], answers: Mapping[str,
         return Finding(match.choice.name, "as you said")
     named_so = says(match.choice.name, CHOICE_WORDS) > 0
     why = "it is called so and " if named_so else "its name does not say so, but "
-    shown = _few(match.choice.labels, 6)
+    shown = few(match.choice.labels, 6)
     confidence = 1.0 if named_so else CHOICE_CONFIDENCE[match.how]
     return Finding(match.choice.name, f"{why}its values are {shown}", others, confidence)
 
@@ -453,7 +448,7 @@ def _alternatives_finding(match: Match, by_availability: bool, by_values: bool) 
     found = _codes_finding(match, by_availability, by_values)
     unexplained = [code for code, share in match.extra.items() if _is_alternative(code, share)]
     if unexplained and not match.family.is_unlabelled and not says(unexplained[0], OPT_OUT_WORDS):
-        why = f"{found.why}; no columns belong to the code {_few(unexplained)}"
+        why = f"{found.why}; no columns belong to the code {few(unexplained)}"
         return replace(found, why=why, confidence=min(found.confidence, UNEXPLAINED_CONFIDENCE))
     return found
 
@@ -491,102 +486,3 @@ def _availability_finding(match: Match, available: str | dict[str, str] | None) 
         return Finding(None, "no columns such as AV_x or x_AV with 0 and 1")
     shown = available if isinstance(available, str) else ", ".join(available.values())
     return Finding(shown, "it is called so and holds only 0 and 1")
-
-
-def _attributes(
-    family: Family,
-    templates: Mapping[Template, dict[str, str]],
-    columns: Sequence[Column],
-    alternatives: Mapping[str, str],
-) -> tuple[Variable, ...]:
-    out: list[Variable] = []
-    taken: set[str] = set()
-    templates, joined = complementary(templates, len(family.alternatives))
-    for template, where in templates.items():
-        if describes_people(template, where, family, columns):
-            continue
-        each = [c for c in (named(columns, name) for name in where.values()) if c is not None]
-        if all(c.missing == c.rows for c in each):
-            continue
-        # A plain name needs no back quotes in terms and scenarios.
-        name = re.sub(r"_*\W+_*", "_", attribute_name(template)).strip("_") or pattern_of(template)
-        while name in taken:
-            name += "_"
-        taken.add(name)
-        constant = ""
-        if not all(c.numeric for c in each) and not family.is_unlabelled:
-            where, constant = without_own_level(where, columns)
-            each = [c for c in each if c.name in where.values()]
-        # Where an alternative has no such column the pattern does too, but with a warning.
-        complete = set(where) == set(alternatives) or len(where) > MAX_LISTED_COLUMNS
-        complete &= template not in joined
-        how: dict[str, object] = {"column": pattern_of(template) if complete else dict(where)}
-        why = f"columns {_few(list(where.values()))}"
-        if template in joined:
-            why += f": each is {joined[template]} that only one alternative has"
-        if len(where) == 1 and len(family.alternatives) > 1:
-            only = next(iter(where))
-            why += f"; only {only} has it. If it describes the person, make it a covariate"
-        levels = 1
-        if not all(c.numeric for c in each):
-            how["kind"] = "categorical"
-            labels = {text for c in each for text in c.labels}
-            levels = max(len(labels) - 1, 1)
-            why += f"; text, {len(labels)} levels{constant}"
-        out.append(Variable(name, how, why, levels))
-    return tuple(out)
-
-
-def complementary(
-    templates: Mapping[Template, dict[str, str]], n_alternatives: int
-) -> tuple[dict[Template, dict[str, str]], dict[Template, Kind]]:
-    """Columns of one kind that single alternatives have, taken for one attribute of them all.
-
-    ``MarginalCostPT`` and ``CostCarCHF`` are money, each of another alternative: together they are
-    one attribute under the first name. Only where every kind has just one column per alternative;
-    two waiting times of one alternative stay apart.
-    """
-    singles: dict[Kind, list[Template]] = {}
-    for template, where in templates.items():
-        kind = recognised_kind(attribute_name(template))
-        if len(where) == 1 and kind is not None:
-            singles.setdefault(kind, []).append(template)
-    out, joined = dict(templates), {}
-    for kind, each in singles.items():
-        places = [next(iter(templates[t])) for t in each]
-        if len(each) == n_alternatives > 1 and len(set(places)) == len(places):
-            out[each[0]] = {a: c for t in each for a, c in templates[t].items()}
-            for other in each[1:]:
-                del out[other]
-            joined[each[0]] = kind
-    return out, joined
-
-
-def describes_people(
-    template: Template, where: Mapping[str, str], family: Family, columns: Sequence[Column]
-) -> bool:
-    """Whether a column that only one alternative has describes people: ``NbCar``, ``CarAvail``.
-
-    So it is unless it is called like money, time, waiting or changes or is no count or code, as
-    long as other columns come in whole families: where nothing separates the alternative from the
-    rest of the name; where alternatives are only numbered; where it is called like a fact about
-    people, or has negative codes, as answers to a questionnaire have.
-    """
-    if len(where) > 1 or not any(len(w) > 1 for w in family.templates.values()):
-        return False
-    column = named(columns, next(iter(where.values())))
-    if column is None or (column.numeric and not column.whole):
-        return False
-    if recognised_kind(attribute_name(template)) is not None:
-        return False
-    attached = template[0][-1:].isalnum() or template[1][:1].isalnum()
-    coded = column.numeric and column.low < 0
-    name = attribute_name(template)
-    about = people_rank(name) is not None or is_code(name) or is_place(name)
-    about |= bool(words(name)) and set(words(name)) <= NUMBER_OF_WORDS
-    return attached or family.is_unlabelled or coded or about
-
-
-def _few(items: Sequence[str], limit: int = 4) -> str:
-    shown = ", ".join(str(i) for i in items[:limit])
-    return shown + (f", ... ({len(items)})" if len(items) > limit else "")
