@@ -13,6 +13,7 @@ import ardchoice as ac
 from ardchoice.data import ChoiceData
 from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import joint_loglik, prediction, refit_near
+from ardchoice.evaluation import evaluate
 from ardchoice.settings import parse_settings, settings_of, to_toml
 
 TASTES = np.array([[-2.0, 1.0], [0.3, 2.5]])
@@ -215,6 +216,13 @@ def test_terms_of_latent_classes_are_selected_with_the_multinomial_logit(
     assert study.result.family.classes == 2
     assert 'family = "latent"' in to_toml(settings_of(study))
     assert settings_of(study).make_family() == ac.LatentClass(None, starts=2)
+    # Baselines are multinomial logits, and their BIC counts persons too.
+    beside = evaluate(study, folds=0).comparisons.set_index("model")
+    assert beside.loc["found", "bic"] == study.result.bic
+    assert len(beside) > 1
+    price = float(np.log(study.result.n_persons)) * beside["coefficients"]
+    assert list(beside["bic"]) == pytest.approx(list(-2 * beside["loglik"] + price))
     page = study.report(tmp_path / "report.html").read_text(encoding="utf-8")
+    assert f"BIC counts {study.result.n_persons} persons in every row" in page
     assert "Who is in the classes" in page
     assert "class 2" in page

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import textwrap
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -13,7 +12,7 @@ from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation.display import BELOW
 from ardchoice.estimation.estimates import Covariance
 from ardchoice.estimation.result import Result
-from ardchoice.notebook import paragraph
+from ardchoice.notebook import html_table, paragraph
 from ardchoice.text import WIDTH, tex
 
 STATISTICS = {
@@ -38,6 +37,9 @@ STATISTIC_FORMATS = {
 }
 """As many digits as a summary shows."""
 
+MOST_IN_NOTEBOOK = 200
+"""Rows of the table in a notebook, estimates included."""
+
 
 class Comparison(pd.DataFrame):
     """The table of `compare`: a data frame whose LaTeX prints every name as it is.
@@ -54,10 +56,14 @@ class Comparison(pd.DataFrame):
         below = str(self.attrs.get(BELOW, ""))
         return "\n".join(lines + ([textwrap.fill(below, WIDTH)] if below else []))
 
-    def _repr_html_(self) -> str | None:
-        html: str | None = self._rounded()._repr_html_()  # type: ignore[operator]
-        below = str(self.attrs.get(BELOW, ""))
-        return html if html is None or not below else html + paragraph(below)
+    def _repr_html_(self) -> str:
+        shown = self._rounded()
+        rows = [
+            [str(label), *map(str, row)]
+            for label, row in zip(shown.index, shown.to_numpy(), strict=True)
+        ]
+        html = html_table(rows, ["", *map(str, self.columns)], most=MOST_IN_NOTEBOOK)
+        return html + paragraph(str(self.attrs.get(BELOW, "")))
 
     def _rounded(self) -> pd.DataFrame:
         """Statistics as text; what is made of the table, such as one column, may lack some."""
@@ -144,7 +150,7 @@ def _count_alike(columns: dict[str, dict[str, Any]], results: Sequence[Result]) 
         return "BIC counts persons in some columns and choices in others: do not compare it."
     n = persons.pop() or 0
     for column, result in zip(columns.values(), results, strict=True):
-        column["BIC"] = -2 * result.loglik + result.n_parameters * math.log(n)
+        column["BIC"] = result.bic_counting(n)
     return (
         f"BIC counts {n:,} persons in every column, as in families of differences between persons; "
         "that of a multinomial or nested logit by itself counts choices."

@@ -156,7 +156,11 @@ class Estimates:
     @property
     def bic(self) -> float:
         """The Bayesian criterion, -2ℓ + P log n, with n as in `n_units`."""
-        return -2 * self.loglik + self.n_parameters * float(np.log(self.n_units))
+        return self.bic_counting(self.n_units)
+
+    def bic_counting(self, n_units: int) -> float:
+        """BIC with another n, such as that of the model it is compared with."""
+        return -2 * self.loglik + self.n_parameters * float(np.log(n_units))
 
     @property
     def n_units(self) -> int:

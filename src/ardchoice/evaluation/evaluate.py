@@ -266,14 +266,16 @@ def _comparisons(
     validated: CrossValidation,
     structure: Structure | None,
 ) -> pd.DataFrame:
-    rows = []
+    rows, selected = [], models[0].result
     for m, model in enumerate(models):
         r = model.result
         if r is None:
             null = null_loglik(data)
             figures: list[float] = [0, null, -2 * null, -2 * null, 0.0, 0.0]
         else:
-            figures = [r.n_parameters, r.loglik, r.aic, r.bic, r.rho2, r.rho2_bar]
+            # A baseline that counts choices would not compare with a model that counts persons.
+            bic = r.bic_counting(r.n_units if selected is None else selected.n_units)
+            figures = [r.n_parameters, r.loglik, r.aic, bic, r.rho2, r.rho2_bar]
         held_out = [validated.loglik(m), validated.accuracy(m), _difference_error(validated, m)]
         wrong = 0 if r is None else count_wrong_signs(r, structure)
         rows.append([model.name, *figures, *held_out, wrong])

@@ -139,6 +139,8 @@ def fit(found: Findings) -> Section:
         f"{result.null_loglik:,.1f}, with constants only {result.constants_loglik:,.1f}. "
         "AIC and BIC: smaller is better."
     ).replace(" -", " −")
+    if result.n_units != result.n_situations:
+        note += f" BIC counts {result.n_units:,} persons in every row."
     if result.family.tag != "mnl":
         note += (
             " Models that every modeller estimates first are multinomial logits; those that were "
