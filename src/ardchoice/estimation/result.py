@@ -606,8 +606,9 @@ class Result(Estimates):
         situations of the ratio in each: of what each would pay. Situations in which the cost is
         exactly zero (holders of a season ticket) are excluded, as nobody trades money there; `n` is
         how many remain. So are situations in which what would be saved is exactly zero, where its
-        form is not linear. Where more money does not have utility of one sign in all of them, it is
-        the ratio of means again.
+        form is not linear. A cost divided by a covariate, such as income, is linear: the result is
+        what one with the harmonic mean of income would pay. Where more money does not have utility
+        of one sign in all of them, it is the ratio of means again.
 
         An attribute with levels, such as a brand, or in classes has a row for each but the
         reference: how much more cost one would bear to have it instead of the reference,
