@@ -193,22 +193,15 @@ def _update(reader: Reader, made: CallMade) -> Any:
     return NotImplemented
 
 
-def _get(reader: Reader, made: CallMade) -> Any:
-    if isinstance(made.on, dict):
-        return made.on.get(made.arguments[0], made.get(1))
-    return NotImplemented
+def _entry(method: str) -> Call:
+    """``get``, ``pop`` and ``setdefault`` of a dict."""
 
+    def call(reader: Reader, made: CallMade) -> Any:
+        if not isinstance(made.on, dict) or not made.arguments:
+            return NotImplemented
+        return getattr(made.on, method)(made.arguments[0], made.get(1))
 
-def _pop(reader: Reader, made: CallMade) -> Any:
-    if isinstance(made.on, dict) and made.arguments:
-        return made.on.pop(made.arguments[0], made.get(1))
-    return NotImplemented
-
-
-def _setdefault(reader: Reader, made: CallMade) -> Any:
-    if isinstance(made.on, dict):
-        return made.on.setdefault(made.arguments[0], made.get(1))
-    return NotImplemented
+    return call
 
 
 def _code(reader: Reader, made: CallMade) -> Any:
@@ -356,9 +349,7 @@ CALLS: Mapping[str, Call] = {
     **{kind: _entries(kind) for kind in ("items", "keys", "values")},
     "append": _append,
     "update": _update,
-    "get": _get,
-    "pop": _pop,
-    "setdefault": _setdefault,
+    **{method: _entry(method) for method in ("get", "pop", "setdefault")},
     **dict.fromkeys(("exec", "eval"), _code),
     "len": _len,
     "str": _text,

@@ -288,6 +288,8 @@ class Reader(Evaluator):
             on = self.value(target.value, names)
             if isinstance(on, Record):
                 on.values[target.attr] = value
+            elif isinstance(on, Table) and target.attr == "columns":
+                raise UnreadableError("columns get other names")
             elif isinstance(on, Table):
                 self.set_column(on, target.attr, value)
             return
