@@ -21,7 +21,13 @@ from ardchoice.design.encoding import (
     person_columns,
 )
 from ardchoice.design.execution import Execution, current_execution
-from ardchoice.design.sources import WORTH_THREADS, CachedBlocks, Standardizer, StreamedBlocks
+from ardchoice.design.sources import (
+    COSTLY_WORTH_THREADS,
+    WORTH_THREADS,
+    CachedBlocks,
+    Standardizer,
+    StreamedBlocks,
+)
 from ardchoice.errors import ArdchoiceError
 from ardchoice.numerics import default_threads, map_reduce
 from ardchoice.space import Term
@@ -200,17 +206,22 @@ class Design:
             return Remote(self, self.execution.workers, standardise)
         return StreamedBlocks(self, standardise, self._threads())
 
-    def blocks(self, standardise: Standardizer | None = None) -> CachedBlocks | StreamedBlocks:
-        """Something to pass over again and again: expanded once if small, each time if large."""
+    def blocks(
+        self, standardise: Standardizer | None = None, *, is_costly: bool = False
+    ) -> CachedBlocks | StreamedBlocks:
+        """Something to pass over again and again: expanded once if small, each time if large.
+
+        Where a row is costly, as with simulated integrals, threads are worth it for fewer rows.
+        """
         passing = self.passing(standardise)
         if self.expanded_bytes() > KEEP_BYTES or self.execution.workers is not None:
             return passing
         kept = CachedBlocks(passing)
-        kept.threads = passing.threads
+        kept.threads = self._threads(COSTLY_WORTH_THREADS) if is_costly else passing.threads
         return kept
 
-    def _threads(self) -> int:
-        if self.expanded_bytes() < WORTH_THREADS:
+    def _threads(self, worth: int = WORTH_THREADS) -> int:
+        if self.expanded_bytes() < worth:
             return 1
         return self.execution.n_threads or default_threads()
 

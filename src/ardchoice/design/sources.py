@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from ardchoice.design.design import Design
 
 
+COSTLY_WORTH_THREADS = 1 << 23
+"""Bytes of two blocks, from which a costly pass is shared out."""
 WORTH_THREADS = 1 << 26
 """Bytes of an expanded design from which threads are worth their while: smaller ones are passed
 over in a few milliseconds."""
@@ -53,7 +55,15 @@ class CachedBlocks(list[Block], BlockSource):
         """The sum of a measure over all blocks."""
         if self.threads <= 1:
             return total(map(measure, self))
-        return total(ordered_map(measure, self, self.threads))
+        return total(self._shared_out(measure))
+
+    def _shared_out(self, measure: Measure[Measured]) -> Iterator[Measured]:
+        # One block left over would keep one thread busy: a measure that shares out its own work
+        # does so in the main thread only.
+        is_odd = len(self) % self.threads == 1
+        yield from ordered_map(measure, self[:-1] if is_odd else self, self.threads)
+        if is_odd:
+            yield measure(self[-1])
 
 
 class StreamedBlocks(BlockSource):

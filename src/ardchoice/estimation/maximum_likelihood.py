@@ -302,7 +302,8 @@ class _Climb:
         max_iterations: int,
         separation: Separation,
     ) -> None:
-        self.family, self.design, self.blocks = family, design, design.blocks()
+        self.family, self.design = family, design
+        self.blocks = design.blocks(is_costly=family.is_costly)
         self.options = (null, max_iterations, separation)
         self.layout = family.layout(design.encoding)
         self.inside = self.layout.reordered(design.order)

@@ -54,7 +54,8 @@ class Family(ABC):
     """A model family. A subclass is a frozen dataclass whose fields are its options.
 
     Class attributes: `tag`, its name in study files and saved studies; `title`, in reports;
-    `concave`, whether its log-likelihood is; `panel`, whether its unit is the person;
+    `concave`, whether its log-likelihood is; `panel`, whether its unit is the person; `is_costly`,
+    whether a row takes so long that threads are worth it for few rows;
     `assumption`, a sentence or two for the report: what the family takes for granted;
     `formula`, how probabilities follow from utilities V.
 
@@ -66,6 +67,7 @@ class Family(ABC):
     title: ClassVar[str]
     concave: ClassVar[bool] = False
     panel: ClassVar[bool] = False
+    is_costly: ClassVar[bool] = False
     assumption: ClassVar[str] = ""
     formula: ClassVar[str] = ""
 

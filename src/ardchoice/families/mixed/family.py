@@ -136,6 +136,7 @@ class Mixed(Family):
     tag: ClassVar[str] = "mixed"
     title: ClassVar[str] = "Mixed logit"
     panel: ClassVar[bool] = True
+    is_costly: ClassVar[bool] = True
     assumption: ClassVar[str] = (
         "The model is a mixed logit: tastes differ between persons as the distributions say, stay "
         "the same over the choices of a person, and do not depend on the attributes on offer. "
