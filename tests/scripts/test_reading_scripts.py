@@ -149,6 +149,8 @@ def test_exponents_that_forms_share_are_said() -> None:
         "df['TT_BUS'].mask(df.INC == 3, 0, inplace=True)",
         "df.eval('TT_BUS = 2 * TT_BUS', inplace=True)",
         "df.columns = [c.upper() for c in df.columns]",
+        "database = db.Database('t', df.iloc[:100])",
+        "globals()['B'] = f()",
         "df.dropna(inplace=True)",
         "df.fillna(0, inplace=True)",
         "for k in f():\n    V[k] = V[k] + C * CO1",

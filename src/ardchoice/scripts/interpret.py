@@ -370,9 +370,10 @@ class Reader(Evaluator):
         if isinstance(on, Unknown):
             return on
         if isinstance(node.slice, ast.Slice):
-            if isinstance(on, Table):
-                return on
-            return Unknown(self.doubt(node, "slices are not followed"))
+            if not isinstance(on, Table):
+                return Unknown(self.doubt(node, "slices are not followed"))
+            everything = node.slice.lower is node.slice.upper is None
+            return on if everything else on.doubted(self.doubt(node, "rows chosen by position"))
         key = self.value(node.slice, names)
         if isinstance(on, Table):
             return self.part_of_table(on, key, node)
@@ -407,10 +408,8 @@ class Reader(Evaluator):
             if self.known:
                 self.tables.append(kept)
             return kept
-        out = table.copy()
         reason = "rows are chosen in a way that is not understood"
-        out.doubts.append(self.doubt(node, reason))
-        return out
+        return table.doubted(self.doubt(node, reason))
 
     def _starred(self, node: ast.Starred, names: Names) -> Any:
         return self.value(node.value, names)

@@ -25,6 +25,9 @@ SHOWING = frozenset(
 )
 """Methods that change nothing of what they are called on."""
 
+SCOPES = frozenset(("globals", "locals", "vars"))
+"""Functions that return all names, which may be changed there."""
+
 
 def forget(node: ast.stmt, doubt: Doubt, names: Names, doubts: list[Doubt]) -> None:
     """Add a doubt to the tables and utilities that a statement may have changed.
@@ -41,6 +44,8 @@ def forget(node: ast.stmt, doubt: Doubt, names: Names, doubts: list[Doubt]) -> N
         Of the script, for what is in utilities.
     """
     for place in _changed(node):
+        if any(isinstance(one, ast.Name) and one.id in SCOPES for one in ast.walk(place)):
+            _add(doubts, doubt)
         root = _root(place)
         value = _found(root.id, names) if root is not None else None
         if isinstance(value, Table):

@@ -132,6 +132,12 @@ class Table:
             self.person, self.codes, self.number, dict(self.varying), self.wide, self.by_position,
         )  # fmt: skip
 
+    def doubted(self, doubt: Doubt) -> Table:
+        """The same with a doubt."""
+        out = self.copy()
+        out.doubts.append(doubt)
+        return out
+
     def column(self, name: str) -> Form:
         """A column by its name."""
         return of(self.columns.get(name, Column(name)))
