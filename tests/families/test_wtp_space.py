@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -366,6 +367,20 @@ cost = "CO"
 def test_a_note_says_what_is_paid_to_have_less_and_more_of(both_random: ac.Result) -> None:
     (note,) = (text for text in both_random.notes if text.startswith("WTP space"))
     assert "would be paid for (less of TT); *: CO is the cost coefficient" in note
+
+
+def test_a_saved_model_keeps_its_signs_whatever_names_are_recognised(
+    both_random: ac.Result, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert both_random.family.less == ("TT", "CO")
+    both_random.save(tmp_path / "model")
+    monkeypatch.setattr("ardchoice.families.mixed.money.recognised_kind", lambda name: None)
+    again = ac.load(tmp_path / "model")
+    pd.testing.assert_frame_equal(again.predict(), both_random.predict())
+    # Without them the willingness to pay would count for a unit more.
+    forgetful = replace(again.family, less=None)
+    flipped = replace(again, family=forgetful).predict()
+    assert np.abs(flipped - both_random.predict()).max().max() > 0.1
 
 
 # -- In a search -----------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from ardchoice._types import Floats
-from ardchoice.data import ChoiceData, recognised_kind
+from ardchoice.data import ChoiceData
 from ardchoice.design import Block, Design, Encoding
 from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.families.family import family_pass
@@ -16,7 +16,7 @@ from ardchoice.families.mixed.distributions import SIGNED, moments
 from ardchoice.families.mixed.estimate import SimulatedMaximum
 from ardchoice.families.mixed.kernel import Rule, simulate
 from ardchoice.families.mixed.measures import unit_weights
-from ardchoice.families.mixed.money import cost_spread, to_money
+from ardchoice.families.mixed.money import cost_spread, less_of, to_money
 from ardchoice.families.mixed.options import Draw, spreads_of
 from ardchoice.families.mixed.structure import Spread, Structure, structure_of, to_loadings
 from ardchoice.families.mnl import Mnl
@@ -142,9 +142,9 @@ def _in_money(family: Mixed, structure: Structure, beta: Floats, encoding: Encod
 
 def _direction(encoding: Encoding, cost: str) -> str:
     """Which attributes are paid for to have less of, and which to have more of."""
-    names = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what not in (None, cost))
-    less = [str(name) for name in names if recognised_kind(str(name)) is not None]
-    more = [str(name) for name in names if str(name) not in less]
+    names = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what is not None)
+    less = [name for name in less_of(encoding) if name != cost]
+    more = [name for name in names if name not in (cost, *less)]
     parts = [f"{word} of {', '.join(of)}" for word, of in (("less", less), ("more", more)) if of]
     return f" ({', '.join(parts)})" if parts else ""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import ClassVar
 
 import numpy as np
@@ -23,6 +23,7 @@ from ardchoice.families.mixed.money import (
     cost_term,
     has_unit,
     in_money,
+    less_of,
     one_sign_of_cost,
     to_money,
     to_preference,
@@ -34,6 +35,7 @@ from ardchoice.families.mixed.options import (
     check_space,
     correlations_of,
     must_be_candidates,
+    set_by_estimation,
     spreads_of,
 )
 from ardchoice.families.mixed.persons import persons_of
@@ -110,6 +112,8 @@ class Mixed(Family):
         Set by estimation: the parameters that the nodes of the likelihood are adapted to.
     near
         Set by searches: parameters close to the maximum, by name, to start from.
+    less
+        Set by estimation in WTP space: attributes that are paid for to have less of.
 
     Examples
     --------
@@ -126,12 +130,9 @@ class Mixed(Family):
     seed: int = 0
     space: Space = "preference"
     cost: str | None = None
-    anchor: Mapping[str, float] | None = field(
-        default=None, compare=False, repr=False, metadata={"internal": True}
-    )
-    near: Mapping[str, float] | None = field(
-        default=None, compare=False, repr=False, metadata={"internal": True}
-    )
+    anchor: Mapping[str, float] | None = set_by_estimation()
+    near: Mapping[str, float] | None = set_by_estimation()
+    less: Sequence[str] | None = set_by_estimation()
 
     tag: ClassVar[str] = "mixed"
     title: ClassVar[str] = "Mixed logit"
@@ -193,7 +194,7 @@ class Mixed(Family):
     def layout(self, encoding: Encoding) -> ParameterLayout:
         """All parameters, in the order of the terms."""
         plain = super().layout(encoding)
-        return plain if self.cost is None else in_money(plain, encoding, self.cost)
+        return plain if self.cost is None else in_money(plain, encoding, self.cost, self.less)
 
     def must_fit(self, candidates: Encoding, data: ChoiceData) -> None:
         """Refuse random coefficients like no candidate, and a cost that cannot be the unit."""
@@ -207,16 +208,19 @@ class Mixed(Family):
 
     def resolve(self, design: Design) -> Resolved:
         """Random coefficients that the data choose, and signs; what cannot be used is refused."""
+        asked = replace(self, anchor=None)
         if self.cost is not None:
             cost_column(design.encoding, self.cost)
+            # Kept with the estimates, whatever names later versions recognise.
+            asked = replace(asked, less=less_of(design.encoding))
         if self.random is not None:
-            return check_before(replace(self, anchor=None), design)
+            return check_before(asked, design)
         found = search_random(design, self.seed)
         if not found.random:
             return Resolved(Mnl(), (*found.notes, Information("The model is a multinomial logit.")))
         correlated = self.correlated if len(found.random) > 1 else False
-        chosen = self.with_random(dict.fromkeys(found.random, "normal"))
-        resolved = check_before(replace(chosen, correlated=correlated, anchor=None), design)
+        chosen = asked.with_random(dict.fromkeys(found.random, "normal"))
+        resolved = check_before(replace(chosen, correlated=correlated), design)
         return Resolved(resolved.family, (*found.notes, *resolved.notes))
 
     def with_random(self, random: Mapping[str, str]) -> Mixed:
@@ -230,11 +234,8 @@ class Mixed(Family):
             return "random coefficients found by the data"
         text = f"random: {', '.join(self.random)}" if self.random else "nothing random"
         text = f"{text}; correlated" if self.correlated else text
-        return text if self.cost is None else f"{text}; {self._in_words}"
-
-    @property
-    def _in_words(self) -> str:
-        return f"WTP space: V = a ({self.cost} ± WTP x), a the coefficient of {self.cost}"
+        unit = f"; WTP space: V = a ({self.cost} ± WTP x), a the coefficient of {self.cost}"
+        return text if self.cost is None else text + unit
 
     @property
     def named_terms(self) -> tuple[str, ...]:
@@ -260,7 +261,9 @@ class Mixed(Family):
             return Mnl()
         same = random == dict(self.random)
         correlated = self.correlated if same else self.correlated is True and len(random) > 1
-        return replace(self, random=random, correlated=correlated, anchor=None, near=None)
+        return replace(
+            self, random=random, correlated=correlated, anchor=None, near=None, less=None
+        )
 
     def frozen_at(self, theta: Floats) -> Family:
         """The same with nodes that stay where they are at θ (in the order of the layout)."""

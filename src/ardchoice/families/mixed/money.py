@@ -121,18 +121,28 @@ def _plain(encoding: Encoding, cost: str) -> list[TermColumns]:
     ]
 
 
-def in_money(layout: ParameterLayout, encoding: Encoding, cost: str) -> ParameterLayout:
+def less_of(encoding: Encoding) -> tuple[str, ...]:
+    """Attributes that one pays to have less of, by their names."""
+    names = dict.fromkeys(t.term.what for t in encoding.terms if t.term.what is not None)
+    return tuple(name for name in names if recognised_kind(name) is not None)
+
+
+def in_money(
+    layout: ParameterLayout, encoding: Encoding, cost: str, less: Sequence[str] | None
+) -> ParameterLayout:
     """A layout of preference space with coefficients that are willingness to pay."""
     column = cost_column(encoding, cost)
-    first = [_money_parameter(p, p.column == column) for p in layout.parameters[: layout.n_columns]]
+    less = less_of(encoding) if less is None else less
+    parameters = layout.parameters[: layout.n_columns]
+    first = [_money_parameter(p, p.column == column, less) for p in parameters]
     parameters = (*first, *layout.parameters[layout.n_columns :])
     return ParameterLayout(parameters, layout.n_columns, layout.alternatives)
 
 
-def _money_parameter(plain: Parameter, is_cost: bool) -> InMoney:
+def _money_parameter(plain: Parameter, is_cost: bool, less: Sequence[str]) -> InMoney:
     known = dict(plain.__dict__)
     what = None if plain.term is None else plain.term.what
-    is_less = what is not None and recognised_kind(what) is not None
+    is_less = what is not None and what in less
     known |= {"kind": "mean" if is_cost else "wtp", "is_cost": is_cost}
     return InMoney(**known, sign=1 if is_cost or is_less else -1)
 

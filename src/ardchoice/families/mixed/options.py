@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Literal, cast, get_args
+from dataclasses import dataclass, field, replace
+from typing import Any, Literal, cast, get_args
 
 from ardchoice.design import Encoding
 from ardchoice.errors import SpecificationError, did_you_mean
@@ -67,6 +67,11 @@ class Draw:
         if self.distribution not in SIGNED or not self.sign:
             return self.distribution
         return f"{'-' if self.sign < 0 else '+'}{self.distribution}"
+
+
+def set_by_estimation() -> Any:
+    """A field of the family that is no option, and that makes no other family."""
+    return field(default=None, compare=False, repr=False, metadata={"internal": True})
 
 
 def check_space(space: str, cost: str | None) -> None:
