@@ -72,7 +72,26 @@ class TransformError(ArdchoiceError):
 
 
 class IdentificationError(ArdchoiceError):
-    """Some coefficients are not identified: their columns are collinear in this design."""
+    """Some coefficients are not identified: their columns are collinear in this design.
+
+    Attributes
+    ----------
+    collinear
+        Of every direction in which no probability changes, the numbers of the terms involved, in
+        the order of the specification.
+    without_cases
+        Names of coefficients that are zero in every row, if there is no other reason: levels that
+        do not occur.
+    """
+
+    def __init__(
+        self,
+        message: str,
+        collinear: Sequence[frozenset[int]] = (),
+        without_cases: Sequence[str] = (),
+    ) -> None:
+        super().__init__(message)
+        self.collinear, self.without_cases = tuple(collinear), tuple(without_cases)
 
 
 class SeparationError(ArdchoiceError):

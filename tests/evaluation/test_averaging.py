@@ -133,6 +133,8 @@ def test_the_best_predictor_is_named_with_how_sure_that_is() -> None:
     assert "average=True" in text
     frame["held_out"] = [-80.0, -90.0, -95.0]
     assert "selected model predicts held-out choices best" in best_predictor(frame, "choices")
+    frame["held_out"], frame["difference"] = [-80.0, -79.99, -95.0], [0.0, 0.01, -15.0]
+    assert best_predictor(frame).startswith("None of the three predicts held-out persons better")
 
 
 def test_large_data_are_compared_only_when_asked_to(

@@ -13,6 +13,7 @@ from ardchoice.design import Design, Encoding, refuse_far_from_zero, running
 from ardchoice.errors import (
     ArdchoiceError,
     ConvergenceWarning,
+    IdentificationError,
     SeparationError,
     SpecificationError,
 )
@@ -52,6 +53,9 @@ TOLERANCE_PER_SITUATION = 1e-14
 does not change where estimation ends."""
 SHAPE_ROUNDS = 4
 """How often shapes and whatever a family adapts to its parameters take turns."""
+WITHOUT_CASES = (
+    "Fixed at zero, as no row has such a case: {}. Merge or pool levels to be rid of them."
+)
 SHAPE_GAIN = 1e-3
 """Log-likelihood to be gained by shapes that is worth another turn."""
 
@@ -179,14 +183,30 @@ def fit_mnl(
 def fit_anyway(
     data: ChoiceData, spec: Specification, family: Family
 ) -> tuple[Result, tuple[str, ...]]:
+    """`fit`, also where some estimates diverge, or levels do not occur; notes say which."""
+    try:
+        return _fit_divergent(data, spec, family)
+    except IdentificationError as error:
+        if not error.without_cases:
+            raise
+        result, notes = _fit_divergent(
+            data, spec, family, fixed=dict.fromkeys(error.without_cases, 0.0)
+        )
+        named = ", ".join(error.without_cases)
+        return result, (*notes, WITHOUT_CASES.format(named))
+
+
+def _fit_divergent(
+    data: ChoiceData, spec: Specification, family: Family, fixed: Fixed | None = None
+) -> tuple[Result, tuple[str, ...]]:
     """`fit`, also where some estimates diverge; then with a note that says which."""
     try:
-        return fit(data, spec, family=family), ()
+        return fit(data, spec, family=family, fixed=fixed), ()
     except SeparationError as error:
         note = str(error).partition("; separation=")[0] + (
             ". Coefficients concerned are shown as large numbers without standard errors."
         )
-        return fit(data, spec, family=family, separation="allow"), (note,)
+        return fit(data, spec, family=family, fixed=fixed, separation="allow"), (note,)
 
 
 def estimate(

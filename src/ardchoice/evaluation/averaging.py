@@ -31,6 +31,8 @@ AVERAGED_SHARE, MOST_AVERAGED = 0.99, 40
 TINY = 1e-300
 NAMES = {AVERAGED: "average over specifications", POSTERIOR: "relevance posterior"}
 """Predictors in a sentence."""
+SHOWN = 0.05
+"""Least difference of log-likelihoods that a table shows."""
 MOST_CELLS = 10_000_000
 """Situations times candidate columns up to which predictors are compared without being asked to."""
 
@@ -252,6 +254,8 @@ def best_predictor(frame: pd.DataFrame, unit: str = "persons") -> str:
     name, apart, error = frame.iloc[best][["predictor", "difference", "difference_se"]]
     if not best:
         return f"The selected model predicts held-out {unit} best of the three."
+    if apart < SHOWN:
+        return f"None of the three predicts held-out {unit} better than the selected model."
     sure = "more" if apart > 2 * error else "no more"
     text = (
         f"Of the three the {NAMES[name]} predicts held-out {unit} best, by {apart:,.1f} ± "

@@ -6,7 +6,7 @@ when x_in'v is the same for all alternatives of every situation: adding it chang
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from functools import partial
 
 import numpy as np
@@ -52,8 +52,40 @@ def check_identification(curvature: Floats, design: Design, blocks: Iterable[Blo
     count = "" if len(messages) == 1 else f" ({len(messages)} reasons)"
     raise IdentificationError(
         f"Some coefficients cannot be estimated from any data{count}:\n"
-        + "\n".join(f"  {i}. {m}" for i, m in enumerate(messages, 1))
+        + "\n".join(f"  {i}. {m}" for i, m in enumerate(messages, 1)),
+        [_terms_of(v[design.position], design) for v in directions],
+        _levels_without_cases([v[design.position] for v in directions], design, rms),
     )
+
+
+def _levels_without_cases(
+    directions: Sequence[Floats], design: Design, rms: Floats
+) -> tuple[str, ...]:
+    """Names of columns that are zero in every row, if all directions are of levels beside others.
+
+    Parameters
+    ----------
+    directions
+        In the order of the terms; each of shape (D,).
+    design
+    rms
+        Of the columns, in the order of the blocks; shape (D,).
+    """
+    size = rms[design.position]
+    names = []
+    for direction in directions:
+        involved = np.flatnonzero(direction)
+        terms = [design.encoding.terms[t] for t in _terms_of(direction, design)]
+        if len(involved) > 1 or size[involved[0]] > 0 or not size[terms[0].columns].any():
+            return ()
+        names.append(design.names[involved[0]])
+    return tuple(names)
+
+
+def _terms_of(direction: Floats, design: Design) -> frozenset[int]:
+    """Which terms have a column that takes part; shape of the direction: (D,), by terms."""
+    each = enumerate(design.encoding.terms)
+    return frozenset(t for t, term in each if direction[term.columns].any())
 
 
 def must_be_identified(design: Design) -> None:
