@@ -24,12 +24,10 @@ import numpy.typing as npt
 
 from ardchoice._types import Bools, Floats, Ints
 from ardchoice.design import Block, current_execution
-from ardchoice.families.mixed.distributions import Draws, basis, draw
+from ardchoice.families.mixed.distributions import Draws
+from ardchoice.families.mixed.features import Features, features_at
 from ardchoice.families.mixed.money import (
-    MoneyFeatures,
     add_index_column,
-    cost_draws,
-    cost_spread,
     fixed_index,
     index_information,
     random_index,
@@ -198,89 +196,6 @@ def _points(group: PersonGroup, codes: Ints, rule: Rule, q: int) -> Floats:
 
 
 @dataclass(frozen=True, eq=False)
-class _Features:
-    """How parameters act: utility changes by x_column · feature.
-
-    Attributes
-    ----------
-    arrays
-        Distinct features, (n, R) each; the first is None and means 1.
-    column, feature
-        Of every parameter; shape (P,).
-    draws
-        Of every random coefficient.
-    money
-        In WTP space: the cost coefficient, whose parameters act on the index. Else None.
-    """
-
-    arrays: list[Array | None]
-    column: Ints
-    feature: Ints
-    draws: list[Draws]
-    money: MoneyFeatures | None = None
-
-
-def _features(structure: Structure, phi: Floats, z: Array) -> _Features:
-    d = structure.n_columns
-    column = np.concatenate([np.arange(d), structure.columns[structure.coefficient]])
-    feature = np.zeros(structure.size, dtype=np.intp)
-    arrays: list[Array | None] = [None]
-    place: dict[int, int] = {}
-    bases: dict[tuple[str, int], Array] = {}
-
-    def position(array: Array) -> int:
-        if id(array) not in place:
-            place[id(array)] = len(arrays)
-            arrays.append(array)
-        return place[id(array)]
-
-    draws = []
-    for k, spread in enumerate(structure.spreads):
-        places = structure.loadings_of(k)
-        kind = spread.distribution
-        xi = []
-        for node in structure.node[places]:
-            shared = kind if kind in ("uniform", "triangular") else "normal"
-            key = (shared, int(node))
-            if key not in bases:
-                bases[key] = basis(kind, np.ascontiguousarray(z[:, node]))
-            xi.append(bases[key])
-        location = 0.0 if spread.column is None else float(phi[spread.column])
-        found = draw(kind, spread.sign, location, phi[d + places], tuple(xi))
-        draws.append(found)
-        if spread.column is not None and found.by_location is not None:
-            feature[spread.column] = position(found.by_location)
-        for m, array in zip(places, found.by_loading, strict=True):
-            feature[d + m] = position(array)
-    plain = _Features(arrays, column, feature, draws)
-    return plain if structure.money is None else _in_money(structure, phi, plain, z.dtype)
-
-
-def _in_money(structure: Structure, phi: Floats, plain: _Features, dtype: Any) -> _Features:
-    """Features times α and the signs of WTP; those of α act on the column behind all others."""
-    assert structure.money is not None  # noqa: S101 - the caller knows
-    alpha = cost_draws(structure, phi, plain.draws, dtype).value
-    signs, k = structure.money.signs, cost_spread(structure)
-    d = structure.n_columns
-    of_cost = [structure.money.cost]
-    if k is not None:
-        of_cost += [int(d + m) for m in structure.loadings_of(k)]
-    column, feature = plain.column.copy(), plain.feature.copy()
-    arrays = list(plain.arrays)
-    place: dict[tuple[int, float], int] = {}
-    for p in np.setdiff1d(np.arange(structure.size), of_cost):
-        key = (int(feature[p]), float(signs[column[p]]))
-        if key not in place:
-            place[key] = len(arrays)
-            raw, signed = arrays[key[0]], dtype.type(key[1]) * alpha
-            arrays.append(signed if raw is None else raw * signed)
-        feature[p] = place[key]
-    column[of_cost] = len(signs)
-    money = MoneyFeatures(alpha, np.array(of_cost, dtype=np.intp))
-    return _Features(arrays, column, feature, plain.draws, money)
-
-
-@dataclass(frozen=True, eq=False)
 class _Pass:
     """A group of n persons, and where their nodes lie.
 
@@ -340,7 +255,7 @@ class _Pass:
         dtype = np.dtype(rule.dtype)
         x = self.group.in_precision(dtype)[:, rows]
         nodes = place_nodes(self.adapted.take(rows), self.points[rows])
-        features = _features(self.structure, self.phi, nodes.z.astype(dtype, copy=False))
+        features = features_at(self.structure, self.phi, nodes.z.astype(dtype, copy=False))
         p, log_p, index = self._choices(x, rows, features, dtype)
         w, loglik = _posterior(nodes.log_weight + log_p)
         effective = 1 / (w**2).sum(axis=1)
@@ -361,7 +276,7 @@ class _Pass:
         return _Found(loglik, effective, mean, variance, gradient, curvature, node_mean, square)
 
     def _choices(
-        self, x: Array, rows: slice, features: _Features, dtype: np.dtype[Any]
+        self, x: Array, rows: slice, features: Features, dtype: np.dtype[Any]
     ) -> tuple[list[Array], Floats, list[Array]]:
         """Probabilities and log p_n at every node; in WTP space the index of utilities too."""
         s = self.structure
@@ -455,7 +370,7 @@ def _derivatives(
     x: Array,
     p: list[Array],
     w: Array,
-    features: _Features,
+    features: Features,
     weight: Floats,
     order: Order,
     index: list[Array],
@@ -496,7 +411,7 @@ def _derivatives(
 
 
 def _over_alternatives(
-    structure: Structure, x: Array, p: list[Array], w: Array, features: _Features
+    structure: Structure, x: Array, p: list[Array], w: Array, features: Features
 ) -> Floats:
     """Σ w P x x' f f': nodes are summed first; shape (P, P)."""
     on_columns = features.column < x[0].shape[-1]  # in WTP space some act on the index
@@ -531,7 +446,7 @@ def _over_alternatives(
 
 
 def _add_second(
-    structure: Structure, m: Array, w: Array, features: _Features, curvature: Floats
+    structure: Structure, m: Array, w: Array, features: Features, curvature: Floats
 ) -> None:
     """-Σ w s_k ∇²β_k, for coefficients that are not linear in their parameters."""
     d = structure.n_columns
