@@ -94,6 +94,28 @@ def test_the_design_effect_of_a_result_is_in_its_summary(
     assert max(map(len, small.summary().splitlines())) <= 80
 
 
+def test_a_design_effect_of_one_is_not_told_as_a_loss_or_gain_of_answers() -> None:
+    rng, n = np.random.default_rng(4), 1200
+    table = pd.DataFrame({f"{a}_x": rng.normal(size=n) for a in "ab"})
+    drawn = table[["a_x", "b_x"]].to_numpy() + rng.gumbel(size=(n, 2))
+    table["c"] = np.where(drawn[:, 0] > drawn[:, 1], "a", "b")
+    table["who"] = np.arange(n) // 6  # answers of a person have nothing in common
+    data = ac.read_wide(
+        table, alternatives=["a", "b"], choice="c", attributes={"x": "{alt}_x"}, person="who"
+    )
+    result = ac.fit_mnl(data, "*: x")
+    assert result.design_effect is not None
+    assert result.design_effect < 1.05
+    text = " ".join(result.summary().split())
+    assert "estimates are as precise as from as many independent answers" in text
+    assert "say as much" not in text
+
+
+def test_shares_in_percent_are_refused_with_what_to_do(small: ac.Result) -> None:
+    with pytest.raises(ac.ArdchoiceError, match=r"sum to 100\. Percentages are divided by 100"):
+        small.calibrate({"TRAIN": 15, "SM": 55, "CAR": 30})
+
+
 def _answers(times: int, weight: np.ndarray | None = None) -> ac.ChoiceData:
     """Independent answers, `times` of each person: all alike, or with weights all different."""
     rng, persons = np.random.default_rng(3), 400

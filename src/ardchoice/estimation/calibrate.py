@@ -102,6 +102,7 @@ def _target(shares: Mapping[str, float], alternatives: tuple[str, ...]) -> Float
         raise ArdchoiceError(
             f"Shares are above zero and sum to one; these sum to {target.sum():.6g}"
             + (", with some at or below zero." if not (target > 0).all() else ".")
+            + (" Percentages are divided by 100." if abs(target.sum() - 100) < 1 else "")
         )
     return np.asarray(target / target.sum())
 

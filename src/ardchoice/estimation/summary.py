@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 ESTIMATES_HEAD = ["coefficient", "estimate", "std err", "z", "p"]
 MOST_IN_NOTEBOOK = 60
 """Coefficients that a notebook shows."""
+NO_DESIGN_EFFECT = 1.05
+"""Below it the design effect is 1.0 or less as printed: answers of a person are not alike."""
 NOTEWORTHY_EFFECT = 1.2
 """A design effect from which its causes are distinguished."""
 KIND = {
@@ -66,6 +68,11 @@ def design_effect_sentence(result: Result) -> str:
     effect, persons = result.design_effect, result.n_persons
     if effect is None or persons is None or persons >= result.n_situations:
         return ""
+    if effect < NO_DESIGN_EFFECT:
+        return (
+            f"Design effect {effect:.1f}: estimates are as precise as from as many independent "
+            "answers."
+        )
     answers = f"{result.n_situations:,} answers say as much as {result.n_situations / effect:,.0f}"
     within = result.person_effect or effect
     if effect <= max(NOTEWORTHY_EFFECT, within**2):  # most of it is due to persons
