@@ -25,6 +25,7 @@ from ardchoice.selection import (
     not_worse_than_mnl,
     select,
     select_jointly,
+    with_exact_signs,
 )
 from ardchoice.space import SearchSpace, Specification
 
@@ -97,6 +98,7 @@ class Stages:
 
         def check() -> Confirmed:
             confirmed = confirm(relevance.data, decided, family=family)
+            confirmed = with_exact_signs(relevance, confirmed, family=family, structure=structure)
             return not_worse_than_mnl(relevance.data, confirmed, family=family, structure=structure)
 
         return self.keep.stage("confirmed", check, relevance.data, relevance, mnl, decided)

@@ -10,6 +10,7 @@ from ardchoice.selection.joint import (
     confirm,
     not_worse_than_mnl,
     select_jointly,
+    with_exact_signs,
 )
 from ardchoice.selection.prices import criterion_of, design_effects
 from ardchoice.selection.refits import RefitCache
@@ -68,6 +69,7 @@ __all__ = [
     "recognised_signs",
     "select",
     "select_jointly",
+    "with_exact_signs",
     "with_expected_signs",
     "with_family_rules",
 ]

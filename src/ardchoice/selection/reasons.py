@@ -24,6 +24,8 @@ from ardchoice.space import Rival, Specification
 
 MAX_SIGN_REFITS = 10
 """Changes with a lower criterion that are refitted to see what the expected signs cost."""
+SIGNS_NOT_MET = "Signs not as expected, whatever is selected: "
+"""How the note begins."""
 SEGMENTS_NAMED = 3
 """Segments that are named."""
 
@@ -205,7 +207,7 @@ def _notes(problem: Problem, found: Found, around: Neighbours) -> list[str]:
     models, signs, best = problem.models, problem.signs, found.best.selected
     if found.score[0]:
         where = signs.violations(best, models.raw(found.best.beta))
-        return [f"Signs not as expected, whatever is selected: {some_segments(where)}."]
+        return [f"{SIGNS_NOT_MET}{some_segments(where)}."]
     for i in around.best(MAX_SIGN_REFITS):
         if around.values[i] >= found.score[1]:
             break

@@ -168,10 +168,10 @@ def with_signs(problem: Problem, selected: TermSet) -> TermSet:
         if not where:
             return selected
         wrong_sign_terms = {wrong.attribute for wrong in where}
-        able = _smaller(
+        able = smaller_sets(
             constraints, selected, [t for t in selected if _what(problem, t) in wrong_sign_terms]
         )
-        able = able or _smaller(constraints, selected, selected)
+        able = able or smaller_sets(constraints, selected, selected)
         if not able:
             return selected
         fewest = min(len(selected - s) for s in able)
@@ -188,7 +188,9 @@ def _what(problem: Problem, t: int) -> str | None:
     return problem.constraints.terms[t].what
 
 
-def _smaller(constraints: Constraints, selected: TermSet, terms: Iterable[int]) -> list[TermSet]:
+def smaller_sets(
+    constraints: Constraints, selected: TermSet, terms: Iterable[int]
+) -> list[TermSet]:
     """Valid sets without one of some terms."""
     without = (constraints.without(selected, [t]) for t in sorted(terms))
     return list(dict.fromkeys(s for s in without if s is not None))

@@ -3,6 +3,7 @@
 from ardchoice.selection.joint.alternate import Alternation, Joint
 from ardchoice.selection.joint.compared import not_worse_than_mnl
 from ardchoice.selection.joint.exact import Confirmed, confirm
+from ardchoice.selection.joint.exact_signs import with_exact_signs
 from ardchoice.selection.joint.refits import TasteRefits
 from ardchoice.selection.joint.select import JointSelection, select_jointly
 from ardchoice.selection.joint.tastes import RandomCandidate, Taste
@@ -18,4 +19,5 @@ __all__ = [
     "confirm",
     "not_worse_than_mnl",
     "select_jointly",
+    "with_exact_signs",
 ]

@@ -8,11 +8,11 @@ from dataclasses import replace
 import numpy as np
 
 from ardchoice.data import ChoiceData
-from ardchoice.design import Design, Encoding
-from ardchoice.errors import ArdchoiceError, SpecificationError
+from ardchoice.design import Design
+from ardchoice.errors import ArdchoiceError
 from ardchoice.estimation import Result, fit_anyway
 from ardchoice.families import Mixed, QuickFits
-from ardchoice.selection.joint.exact import Confirmed
+from ardchoice.selection.joint.exact import Confirmed, candidates_of, possible_random
 from ardchoice.selection.joint.select import JointSelection
 from ardchoice.selection.refits import with_unit_weights
 from ardchoice.selection.signs import SignRules, with_expected_signs
@@ -48,7 +48,7 @@ def not_worse_than_mnl(
         return confirmed
     result = confirmed.estimated[0]
     own = _bic(result)
-    random = _possible(selection.random, Design(data, terms.terms).encoding)
+    random = possible_random(selection.random, Design(data, terms.terms).encoding)
     if not random:
         return confirmed
     try:
@@ -79,18 +79,6 @@ def _scale(data: ChoiceData) -> float:
     return len(data) / data.total_weight
 
 
-def _possible(random: Mapping[str, str], encoding: Encoding) -> dict[str, str]:
-    """Random coefficients that a model of these terms has too."""
-    out: dict[str, str] = {}
-    for name, distribution in random.items():
-        try:
-            Mixed({**out, name: distribution}).extra_parameters(encoding)
-        except SpecificationError:
-            continue
-        out[name] = distribution
-    return out
-
-
 def _wrong_signs(result: Result, structure: Structure | None) -> int:
     terms = [t.term for t in result.encoding.terms]
     structure = with_expected_signs(structure, result.data, terms)
@@ -111,10 +99,5 @@ def _with_terms_of_mnl(
         f"{own:,.1f}."
     )
     specification = replace(selection.mnl, notes=(*selection.mnl.notes, note))
-    candidates = tuple(
-        replace(c, selected=False, reason="dropped: its terms are not in the model")
-        if c.selected and c.name not in random
-        else c
-        for c in selection.candidates
-    )
+    candidates = candidates_of(selection, random)
     return replace(selection, specification=specification, candidates=candidates, explained={})

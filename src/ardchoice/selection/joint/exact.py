@@ -8,7 +8,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ardchoice.data import ChoiceData
-from ardchoice.errors import IdentificationError
+from ardchoice.design import Encoding
+from ardchoice.errors import IdentificationError, SpecificationError
 from ardchoice.estimation import Result, fit_anyway
 from ardchoice.families import Mixed, QuickFit, QuickFits
 from ardchoice.selection.joint.select import JointSelection
@@ -150,3 +151,27 @@ def _noted(candidate: RandomCandidate, notes: dict[str, tuple[bool, float]]) -> 
     else:
         reason = f"dropped: the criterion would rise by {-gain:.1f} with it (exact fits)"
     return replace(candidate, selected=selected, gain=gain, reason=reason)
+
+
+def possible_random(random: Mapping[str, str], encoding: Encoding) -> dict[str, str]:
+    """Random coefficients that a model of these terms has too."""
+    out: dict[str, str] = {}
+    for name, distribution in random.items():
+        try:
+            Mixed({**out, name: distribution}).extra_parameters(encoding)
+        except SpecificationError:
+            continue
+        out[name] = distribution
+    return out
+
+
+def candidates_of(
+    selection: JointSelection, random: Mapping[str, str]
+) -> tuple[RandomCandidate, ...]:
+    """The candidates, where other terms leave only some of them random."""
+    return tuple(
+        replace(c, selected=False, reason="dropped: its terms are not in the model")
+        if c.selected and c.name not in random
+        else c
+        for c in selection.candidates
+    )
