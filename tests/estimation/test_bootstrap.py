@@ -166,7 +166,7 @@ def test_replications_without_estimates_are_counted() -> None:
 
 def test_intervals_of_shares_cover_and_agree_with_the_bootstrap() -> None:
     """In quick form; the figures of the study are in benchmarks/README.md."""
-    assert 0.90 <= use_intervals.coverage(15) <= 1.0
+    assert 0.90 <= use_intervals.coverage(15)[0] <= 1.0
     assert use_intervals.widths(150).between(0.8, 1.25).all()
 
 
