@@ -4,6 +4,8 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
+# One more than cores: some tests wait for the commands that they start.
+TESTS_AT_A_TIME ?= $(shell echo $$(( $$(getconf _NPROCESSORS_ONLN) + 1 )))
 
 .PHONY: demo test lint clean
 .DEFAULT_GOAL := demo
@@ -24,7 +26,7 @@ demo: $(VENV)/.made ## set up and run the whole job on the Swissmetro data
 	@$(BIN)/ardchoice demo
 
 test: $(VENV)/.dev ## set up and run every test
-	$(BIN)/python -m pytest -n auto
+	$(BIN)/python -m pytest -n $(TESTS_AT_A_TIME) --dist worksteal
 
 lint: $(VENV)/.dev ## formatting, lint, types and the import law
 	$(BIN)/ruff format --check .

@@ -16,6 +16,9 @@ NO_INFORMATION = 1e-12
 """Hessian of a parameter, per unit of log-likelihood, below which the data say nothing of it."""
 PROFILE_TOLERANCE = 1e-6
 """Log-likelihood still to be gained by the others at which the remaining step is only predicted."""
+MOST_STEPS = 25
+"""Of the others, which start near their best: simulated integrals, whose nodes move with them, may
+never meet the tolerance."""
 SMALLEST_SHARE = 1e-8
 """Of the largest eigenvalue of a Hessian with unit diagonal: no eigenvalue is left below it."""
 
@@ -100,7 +103,14 @@ def profile(
         seen.append((part, whole))
         return part
 
-    fit = maximise(rest, start, tolerance=PROFILE_TOLERANCE, concave=False, bounds=bounds)
+    fit = maximise(
+        rest,
+        start,
+        max_iterations=MOST_STEPS,
+        tolerance=PROFILE_TOLERANCE,
+        concave=False,
+        bounds=bounds,
+    )
     whole = next(w for part, w in seen if part is fit.sums)
     held = None
     if bounds is not None:
