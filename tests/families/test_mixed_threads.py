@@ -19,6 +19,8 @@ RANDOM = {"*: TT": "normal", "*: CO": "lognormal"}
 
 def test_threads_change_no_digit(monkeypatch: pytest.MonkeyPatch) -> None:
     data = business().take(np.arange(2250))
+    # Beside other threads, such as those of a notebook, nothing is forked.
+    monkeypatch.setattr("ardchoice.design.sources.may_fork", lambda: False)
     monkeypatch.setattr("ardchoice.design.design.FEWEST_ROWS", 450)
     monkeypatch.setattr("ardchoice.design.design.BLOCK_BYTES", 1)
     monkeypatch.setattr("ardchoice.design.design.COSTLY_WORTH_THREADS", 0)

@@ -217,6 +217,7 @@ class Design:
         if self.expanded_bytes() > KEEP_BYTES or self.execution.workers is not None:
             return passing
         kept = CachedBlocks(passing)
+        kept.is_costly = is_costly
         kept.threads = self._threads(COSTLY_WORTH_THREADS) if is_costly else passing.threads
         return kept
 

@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import current_thread, main_thread
 from typing import TYPE_CHECKING
 
 from ardchoice._types import Floats
 from ardchoice.design.block import Block
-from ardchoice.numerics import BlockSource, Measure, Measured, ordered_map, total
+from ardchoice.design.execution import running
+from ardchoice.numerics import (
+    BlockSource,
+    ForkedPasses,
+    Measure,
+    Measured,
+    may_fork,
+    ordered_map,
+    total,
+)
 
 if TYPE_CHECKING:
     from ardchoice.design.design import Design
@@ -47,15 +58,44 @@ class Standardizer:
 
 
 class CachedBlocks(list[Block], BlockSource):
-    """Blocks that stay in memory, expanded once."""
+    """Blocks that stay in memory, expanded once.
+
+    Attributes
+    ----------
+    threads
+        How many go through them.
+    is_costly
+        Whether a pass is a long row of small operations: where `in_processes` lasts, processes
+        share it out instead of threads, if a fork is safe.
+    """
 
     threads: int = 1
+    is_costly: bool = False
+    _forked: ForkedPasses | None = None
 
     def map_reduce(self, measure: Measure[Measured]) -> Measured:
         """The sum of a measure over all blocks."""
+        if self._forked is not None and current_thread() is main_thread():
+            return total(self._forked.measured(measure))
         if self.threads <= 1:
             return total(map(measure, self))
         return total(self._shared_out(measure))
+
+    @contextmanager
+    def in_processes(self) -> Iterator[None]:
+        """Passes over costly blocks are made by several processes while it lasts."""
+        n = min(self.threads, len(self))
+        if self._forked is not None or not self.is_costly or n <= 1 or not may_fork():
+            yield
+            return
+        # A process makes its passes by itself.
+        with running(n_threads=1):
+            self._forked = ForkedPasses(self, n)
+        try:
+            yield
+        finally:
+            self._forked.close()
+            self._forked = None
 
     def _shared_out(self, measure: Measure[Measured]) -> Iterator[Measured]:
         # One block left over would keep one thread busy: a measure that shares out its own work

@@ -239,12 +239,13 @@ def estimate(
     restriction = None
     if not constraints.is_empty:
         restriction = constraints.resolved(climb.layout).reordered(climb.inside)
-    found = climb.maximum(restriction)
-    if has_shapes and not isinstance(resolved.family, Mnl):
-        climb, found = _with_refined_shapes(climb, found)
-    family, design, theta = found.family, climb.design, found.theta
-    # 3 · How sure we are, and what we compare with.
-    ended, matrices, shapes, notes = _errors(climb, found, restriction, has_shapes=has_shapes)
+    with climb.blocks.in_processes():
+        found = climb.maximum(restriction)
+        if has_shapes and not isinstance(resolved.family, Mnl):
+            climb, found = _with_refined_shapes(climb, found)
+        family, design, theta = found.family, climb.design, found.theta
+        # 3 · How sure we are, and what we compare with.
+        ended, matrices, shapes, notes = _errors(climb, found, restriction, has_shapes=has_shapes)
     back = climb.layout.permutation(design.position)
     notes = (*resolved.notes, *found.notes, *notes)
     newton = found.newton

@@ -8,6 +8,7 @@ from ardchoice.numerics.distributions import (
     normal_sf,
     t_quantile,
 )
+from ardchoice.numerics.forked import ForkedPasses, may_fork
 from ardchoice.numerics.newton import (
     NewtonFit,
     ascent_step,
@@ -37,6 +38,7 @@ from ardchoice.numerics.sums import Order, Sums, penalised
 
 __all__ = [
     "BlockSource",
+    "ForkedPasses",
     "Measure",
     "Measured",
     "NewtonFit",
@@ -50,6 +52,7 @@ __all__ = [
     "is_definite",
     "map_reduce",
     "maximise",
+    "may_fork",
     "must_be_seed",
     "nearest_definite",
     "newton_step",

@@ -32,6 +32,11 @@ class BlockSource:
         """The sum of a measure over all blocks, in a fixed order."""
         raise NotImplementedError
 
+    @contextmanager
+    def in_processes(self) -> Iterator[None]:
+        """Passes may be made by several processes while it lasts; here they are not."""
+        yield
+
 
 @cache
 def _blas() -> list[threadpoolctl.LibController]:
