@@ -6,6 +6,7 @@ import os
 import random
 import re
 import sys
+import threading
 import time
 from pathlib import Path
 
@@ -45,14 +46,17 @@ NOISE = ("(", ")", "[", "]", "{", "}", ",", "=", "==", "*", "**", "/", ":", "'",
          "_", ".", "#", "if", "else", "not", "in", "def", "return", "function(", "~")  # fmt: skip
 EVENTS = ("exec", "os.", "subprocess.", "socket.", "shutil.", "pickle.", "ctypes.")
 seen: list[str] = []
-watching = False
+watching = 0
+"""The thread that is watched."""
 
 
 def watch(event: str, arguments: tuple[object, ...]) -> None:
-    """What Python did while a script was read."""
-    if watching and arguments[:1] == ("<unknown>",):
+    """What Python did while a script was read, and not what other tests' threads go on with."""
+    if watching != threading.get_ident():
+        return
+    if arguments[:1] == ("<unknown>",):
         return  # Python looks for the line of a syntax error
-    if watching and (event.startswith(EVENTS) or event == "open"):
+    if event.startswith(EVENTS) or event == "open":
         seen.append(f"{event}{arguments!r:.200}")
 
 
@@ -101,7 +105,7 @@ def mutated(text: str, rng: random.Random) -> str:
 def outcome(package: str, text: str) -> ac.ScriptModel | None:
     """A model, or None after an error that says something."""
     global watching
-    watching = True
+    watching = threading.get_ident()
     started = time.perf_counter()
     try:
         model = ac.read_specification(text + "\n", package=package)
@@ -110,7 +114,7 @@ def outcome(package: str, text: str) -> ac.ScriptModel | None:
         assert len(str(error)) < 4000
         return None
     finally:
-        watching = False
+        watching = 0
         assert time.perf_counter() - started < SLOWEST
     return model
 
