@@ -81,6 +81,10 @@ class CachedBlocks(list[Block], BlockSource):
             return total(map(measure, self))
         return total(self._shared_out(measure))
 
+    def release(self) -> None:
+        """Give back the memory of the blocks: no pass follows."""
+        self.clear()
+
     @contextmanager
     def in_processes(self) -> Iterator[None]:
         """Passes over costly blocks are made by several processes while it lasts."""

@@ -246,6 +246,8 @@ def estimate(
         family, design, theta = found.family, climb.design, found.theta
         # 3 · How sure we are, and what we compare with.
         ended, matrices, shapes, notes = _errors(climb, found, restriction, has_shapes=has_shapes)
+    # Closures keep them until cycles are collected, which may be several estimations later.
+    climb.blocks.release()
     back = climb.layout.permutation(design.position)
     notes = (*resolved.notes, *found.notes, *notes)
     newton = found.newton

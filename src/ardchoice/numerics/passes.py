@@ -32,6 +32,9 @@ class BlockSource:
         """The sum of a measure over all blocks, in a fixed order."""
         raise NotImplementedError
 
+    def release(self) -> None:
+        """Give back what is kept of the blocks: no pass follows."""
+
     @contextmanager
     def in_processes(self) -> Iterator[None]:
         """Passes may be made by several processes while it lasts; here they are not."""
