@@ -34,7 +34,7 @@ def with_exact_signs(
     """Terms leave one by one until mean utility has every expected sign, by exact fits.
 
     Of the terms of an attribute that goes the wrong way the one leaves without which fewer segments
-    are wrong and BIC over persons is lowest. Where none helps, everything stays as it was.
+    are wrong and BIC over persons is lowest. Where none helps, nothing is changed.
     """
     structure = with_expected_signs(structure, relevance.data, relevance.terms)
     if confirmed.estimated is None or structure is None or not structure.given_signs:
@@ -43,10 +43,10 @@ def with_exact_signs(
     found = confirmed
     for _ in range(MOST_DROPPED):
         assert found.estimated is not None  # noqa: S101 - as above, and what `drop` returns
-        wrong = repair.wrong_segments(found.selection, found.estimated[0])
+        wrong = repair.violations(found.selection, found.estimated[0])
         if not wrong:
             return found
-        after = repair.drop(found, wrong)
+        after = repair.drop(found.selection, found.estimated[0], wrong)
         if after is None:
             return confirmed
         found = after
@@ -62,19 +62,18 @@ class _Repair:
         self.rules = SignRules(structure.given_signs, relevance.encoding, relevance.data)
         self.place = {term: t for t, term in enumerate(relevance.terms)}
 
-    def wrong_segments(self, selection: JointSelection, result: Result) -> str:
-        """Where mean utility goes the wrong way, in words; empty if nowhere."""
-        found = self._violations(self._selected(selection), result)
-        return some_segments(found) if found else ""
+    def violations(self, selection: JointSelection, result: Result) -> list[WrongSign]:
+        """Where mean utility goes the wrong way."""
+        means = dict(zip(result.names, result.mean_coefficients.tolist(), strict=False))
+        beta = _everywhere(self.relevance.encoding, means)
+        return self.rules.violations(sorted(self._selected(selection)), beta)
 
-    def drop(self, found: Confirmed, wrong: str) -> Confirmed | None:
+    def drop(
+        self, selection: JointSelection, result: Result, wrong: list[WrongSign]
+    ) -> Confirmed | None:
         """Without one term of an attribute that goes the wrong way; None if none may leave."""
-        selection = found.selection
         selected = self._selected(selection)
-        assert found.estimated is not None  # noqa: S101 - the caller has looked
-        result = found.estimated[0]
-        violations = self._violations(selected, result)
-        attributes = {one.attribute for one in violations}
+        attributes = {one.attribute for one in wrong}
         terms = self.relevance.terms
         able = smaller_sets(
             self.constraints, selected, [t for t in selected if terms[t].what in attributes]
@@ -84,17 +83,12 @@ class _Repair:
             (score, s)
             for s in able
             if len(selected - s) == fewest
-            and (score := self._score(selection, s, result, len(violations))) is not None
+            and (score := self._score(selection, s, result, len(wrong))) is not None
         ]
         if not tried:
             return None
         _, best = min(tried, key=lambda pair: pair[0])
-        return self._estimated(selection, selected, best, wrong)
-
-    def _violations(self, selected: TermSet, result: Result) -> list[WrongSign]:
-        means = dict(zip(result.names, result.mean_coefficients.tolist(), strict=False))
-        beta = _everywhere(self.relevance.encoding, means)
-        return self.rules.violations(sorted(selected), beta)
+        return self._estimated(selection, selected, best, some_segments(wrong))
 
     def _selected(self, selection: JointSelection) -> TermSet:
         return frozenset(self.place[t] for t in selection.specification.terms)
